@@ -1,0 +1,39 @@
+# Everything sets itself up: Python 3.11, make and the package index are enough.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help setup test test-slow check lint demo clean
+
+help:  ## show the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+
+# The stamp is older than what it was made from -> install again; pip skips what is there.
+$(VENV)/.ready: pyproject.toml constraints.txt Makefile
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[torch,examples]' \
+		pytest hypothesis ruff mypy import-linter
+	@touch $@
+
+setup: $(VENV)/.ready  ## make .venv with pitstop, its tests' needs and the demo's
+
+test: setup  ## the test suite (under 10 minutes on 2 cores)
+	$(BIN)/python -m pytest -m "not slow and not gpu"
+
+test-slow: setup  ## minutes-long end-to-end tests
+	$(BIN)/python -m pytest -m "slow and not gpu"
+
+check: lint test  ## lint, types, imports, tests
+
+lint: setup  ## ruff, mypy strict, import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+demo: setup  ## photographs, an ordinary training script, and the patch that makes it faster
+	$(BIN)/python examples/photos/make_photos.py
+	cd examples/photos && ../../$(BIN)/pitstop tune -- ../../$(BIN)/python train.py
+
+clean:  ## remove what the targets made
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist

@@ -1,0 +1,171 @@
+"""What the probe saw of a program besides times: who made which loader, optimizer, module, and where in the source.
+
+`Sighting`s are what treatments act on. An id is given by the probe, counts from 1 within a kind, and is the `arg` of events.
+"""
+
+from typing import Any
+
+import msgspec
+
+__all__ = [
+    "ArgparseOption",
+    "BackwardSighting",
+    "EnvironmentSighting",
+    "Evidence",
+    "ForwardSighting",
+    "LoaderSighting",
+    "ModuleNames",
+    "OptimizerSighting",
+    "ProbeFault",
+    "Sighting",
+    "Site",
+]
+
+
+class Site(msgspec.Struct, frozen=True, kw_only=True):
+    """One place in the user's source: the expression (usually a call) that a frame was executing.
+
+    Lines count from 1. Columns are UTF-8 byte offsets from 0, as `co_positions()` gives them, and None before
+    Python 3.11, which knows lines only.
+    """
+
+    path: str  # absolute
+    line: int
+    end_line: int | None = None
+    column: int | None = None
+    end_column: int | None = None
+    function: str = "<module>"  # co_qualname where known, else co_name
+    frame: int = 0  # the same number for the same live frame (id), to find the common caller of two sites
+
+
+class LoaderSighting(msgspec.Struct, frozen=True, kw_only=True, tag="loader", tag_field="kind"):
+    """One DataLoader as it was constructed and used. `stack` is outermost first, user frames only; [-1] constructed it."""
+
+    id: int
+    stack: tuple[Site, ...]
+    num_workers: int
+    batch_size: int | None
+    prefetch_factor: int | None
+    persistent_workers: bool
+    pin_memory: bool
+    multiprocessing_context: str | None
+    dataset_class: str  # module-qualified
+    dataset_len: int | None
+    iterable: bool  # an IterableDataset
+    sampler_class: str | None
+    loader_class: str = "torch.utils.data.dataloader.DataLoader"
+
+
+class OptimizerSighting(msgspec.Struct, frozen=True, kw_only=True, tag="optimizer", tag_field="kind"):
+    """One torch optimizer. `modules` maps an expression valid in the constructing frame ("model", "self.net") to a module id."""
+
+    id: int
+    stack: tuple[Site, ...]
+    optimizer_class: str  # module-qualified, e.g. "torch.optim.adamw.AdamW"
+    num_tensors: int
+    num_elements: int
+    fused: bool | None
+    foreach: bool | None
+    modules: dict[str, int] = {}
+    devices: tuple[str, ...] = ()  # of its parameters, e.g. ("cpu",) or ("cuda:0",)
+
+
+class ForwardSighting(msgspec.Struct, frozen=True, kw_only=True, tag="forward", tag_field="kind"):
+    """One outermost module, at the first call from each distinct source position (training and evaluation differ in `training`)."""
+
+    id: int  # module id
+    stack: tuple[Site, ...]
+    module_class: str  # module-qualified
+    training: bool
+    grad_enabled: bool
+    forward_in_torch: bool  # its forward() is defined inside torch, e.g. nn.Sequential
+    num_parameters: int
+    parameter_dtypes: tuple[str, ...]
+    device: str
+    num_conv: int  # Conv2d and Conv3d and their transposes
+    num_batchnorm: int
+    num_dropout: int
+    num_rnn: int
+    sparse_embedding: bool
+    input_shapes: tuple[tuple[int, ...], ...]
+    channels_last: bool  # a 4-d parameter is already channels_last
+    compiled: bool  # already under torch.compile
+    autocast: str | None  # autocast dtype already active at the call
+    traced: bool  # a ScriptModule
+
+
+class BackwardSighting(msgspec.Struct, frozen=True, kw_only=True, tag="backward", tag_field="kind"):
+    """The first backward from each distinct source position."""
+
+    id: int
+    stack: tuple[Site, ...]
+    create_graph: bool  # double backward
+    retain_graph: bool
+
+
+class ArgparseOption(msgspec.Struct, frozen=True, kw_only=True, tag="argparse", tag_field="kind"):
+    """One option of the program's own argparse parser, with the value of this run."""
+
+    dest: str
+    flags: tuple[str, ...]  # ("--workers", "-j")
+    value: Any
+    takes_value: bool
+    default: Any = None
+
+
+class EnvironmentSighting(msgspec.Struct, frozen=True, kw_only=True, tag="environment", tag_field="kind"):
+    """The process that trains, seen once."""
+
+    pid: int
+    python: str  # "3.11.7"
+    executable: str
+    argv: tuple[str, ...]
+    script: str | None  # absolute path of the main script, None for -c
+    main_guard: bool  # the main script has `if __name__ == "__main__"`
+    torch: str | None
+    cuda: bool
+    device_names: tuple[str, ...]
+    intra_op_threads: int | None
+    inter_op_threads: int | None
+    affinity_cpus: int
+    cpu_capability: str | None
+    start_method: str | None  # multiprocessing
+
+
+class ProbeFault(msgspec.Struct, frozen=True, kw_only=True, tag="probe_fault", tag_field="kind"):
+    """The probe caught its own error and went on: what it was doing and what happened."""
+
+    where: str
+    error: str
+
+
+class ModuleNames(msgspec.Struct, frozen=True, kw_only=True, tag="module_names", tag_field="kind"):
+    """Later knowledge about an optimizer's frame: which names there are which outermost module (ids are known at first forward)."""
+
+    optimizer: int
+    modules: dict[str, int]
+
+
+Sighting = (
+    LoaderSighting
+    | OptimizerSighting
+    | ForwardSighting
+    | BackwardSighting
+    | ArgparseOption
+    | EnvironmentSighting
+    | ProbeFault
+    | ModuleNames
+)
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything the probe saw in the training process, with `project_root` (files below it are the user's to patch)."""
+
+    project_root: str
+    environment: EnvironmentSighting | None = None
+    loaders: tuple[LoaderSighting, ...] = ()
+    optimizers: tuple[OptimizerSighting, ...] = ()
+    forwards: tuple[ForwardSighting, ...] = ()
+    backwards: tuple[BackwardSighting, ...] = ()
+    options: tuple[ArgparseOption, ...] = ()
+    faults: tuple[ProbeFault, ...] = ()

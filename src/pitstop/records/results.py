@@ -1,0 +1,188 @@
+"""What the commands hand out: the structures behind `--json` and behind every report.
+
+The keys are a promise (DESIGN.md, Result files): add freely, remove never. `docs/result-keys.txt` lists them.
+"""
+
+from typing import Any
+
+import msgspec
+
+from pitstop.records.steps import Category
+from pitstop.records.verdicts import Gate
+
+__all__ = [
+    "BaselineMemory",
+    "ConfirmResult",
+    "Finding",
+    "NotMeasured",
+    "Overhead",
+    "Patched",
+    "PrescriptionResult",
+    "ProfileResult",
+    "ProgramResult",
+    "Shadow",
+    "StepStatistics",
+    "TuneResult",
+    "VerdictResult",
+]
+
+SCHEMA = 1
+
+
+class NotMeasured(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that could not be measured, and why (in the chosen language)."""
+
+    what: str
+    why: str
+
+
+class ProgramResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The command and how it ended."""
+
+    command: tuple[str, ...]
+    cwd: str
+    exit_code: int
+    python: str | None = None
+    torch: str | None = None
+
+
+class StepStatistics(msgspec.Struct, frozen=True, kw_only=True):
+    """Wall time per steady step; `p90_ns` is None where there are too few samples for it."""
+
+    count: int
+    warmup: int
+    mean_ns: int | None
+    median_ns: int | None
+    p90_ns: int | None
+    clock: str | None = None
+    micro_steps: int = 1
+    samples_per_step: float | None = None
+    steps_per_epoch: int | None = None
+
+
+class BaselineMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """Peak memory over the process tree."""
+
+    peak_rss_bytes: int | None
+    peak_device_bytes: int | None
+    peak_pss_bytes: int | None = None
+
+
+class Shadow(msgspec.Struct, frozen=True, kw_only=True):
+    """One hot place of the program: stack samples in it, as a share of all, and the category it fell in."""
+
+    where: str
+    share: float
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """A fault with its evidence and its ceiling. `ceiling_speedup` = whole / (whole - removable)."""
+
+    fault: str
+    catalogue: tuple[str, ...]
+    layer: str
+    share: float
+    ceiling_speedup: float
+    confidence: str
+    evidence: tuple[str, ...]
+    treatments: tuple[str, ...]
+    title: str = ""
+    next_action: str = ""
+
+
+class Overhead(msgspec.Struct, frozen=True, kw_only=True):
+    """What the probe itself cost, estimated from its events: their number per step times the calibrated cost of one."""
+
+    per_step_ns: int | None
+    share: float | None
+
+
+class ProfileResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of `pitstop profile`, and `baseline` of `pitstop tune`."""
+
+    schema: int
+    program: ProgramResult
+    steps: StepStatistics
+    memory: BaselineMemory
+    utilisation: dict[
+        str, Any
+    ]  # "cpu": mean share of the usable cores, "cpus": their number, "timeline": [[t_s, share], ...]
+    ledger: dict[Category, float]  # shares of steady step time, sum to 1; {} where there are no steps
+    findings: tuple[Finding, ...]
+    not_measured: tuple[NotMeasured, ...]
+    overhead: Overhead
+    step_times_ns: tuple[int, ...] = ()  # one per step, warm-up included, for the plot
+    hot: tuple[Shadow, ...] = ()
+    run_folder: str | None = None
+    wall_s: float = 0.0
+
+
+class VerdictResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One verdict as handed out; `reason` in the chosen language."""
+
+    treatments: tuple[str, ...]
+    numerics: str
+    verdict: str
+    speedup: float | None
+    ci: tuple[float, float] | None
+    predicted: tuple[float, float] | None
+    reason: str
+    stage: str = "screen"
+    pairs: int = 0
+    gates: tuple[Gate, ...] = ()
+    extra_peak_bytes: int | None = None
+
+
+class Patched(msgspec.Struct, frozen=True, kw_only=True):
+    """The patched program measured by itself. `how`: "end-to-end" (no probe, whole program) or "step-clock"."""
+
+    speedup: float
+    ci: tuple[float, float]
+    pairs: int
+    how: str
+
+
+class PrescriptionResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What is handed over; `treatments` is empty where nothing helped (the honest zero)."""
+
+    treatments: tuple[str, ...]
+    speedup: float
+    ci: tuple[float, float] | None
+    equivalence: tuple[Gate, ...]
+    patch: str | None  # path of the diff file, None without source edits
+    patched: Patched | None
+    break_even_steps: int | None
+    diff: str = ""
+    command: tuple[str, ...] = ()  # the launch line to use
+    env: dict[str, str] = {}
+    numerics: str = "exact"
+    steady_only: bool = False
+    explanations: dict[str, str] = {}  # treatment -> what the change does, in the chosen language
+
+
+class ConfirmResult(msgspec.Struct, frozen=True, kw_only=True):
+    """Original and patched run to their own end (`tune --confirm`): wall times and the user's metric over seeds."""
+
+    pairs: int
+    speedup: float
+    ci: tuple[float, float] | None
+    metric_name: str | None = None
+    metric_original: tuple[float, ...] = ()
+    metric_patched: tuple[float, ...] = ()
+
+
+class TuneResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of `pitstop tune`."""
+
+    schema: int
+    baseline: ProfileResult
+    verdicts: tuple[VerdictResult, ...]
+    prescription: PrescriptionResult
+    wall_s: float
+    trials: int
+    cannot_apply: dict[str, str] = {}  # treatment -> why
+    sandbox: str = ""  # what protected the user's files in the trials, as text
+    confirm: ConfirmResult | None = None
+    run_folder: str | None = None
+    not_measured: tuple[NotMeasured, ...] = ()
+    invalid_trials: int = 0

@@ -1,0 +1,82 @@
+"""A `Run`: everything observed about one execution of the user's program."""
+
+import msgspec
+
+from pitstop.records.events import Event
+from pitstop.records.evidence import Evidence
+
+__all__ = ["EndOfRun", "MemorySample", "ProcessEvents", "Program", "Run", "TreeUsage"]
+
+
+class Program(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user runs: the argument vector, where, and environment changes that pitstop adds."""
+
+    argv: tuple[str, ...]
+    cwd: str
+    env: dict[str, str] = {}  # additions only
+
+
+class EndOfRun(msgspec.Struct, frozen=True, kw_only=True):
+    """What the probe says when it stops the program or the program exits (`end.json`)."""
+
+    reason: str  # "stopped" (by pitstop after N steps) or "exit"
+    steps: int
+    last_loss: float | None = None
+    loss_finite: bool | None = None
+    compiled_graphs: int = 0
+    graph_breaks: int = 0
+    recompiles: int = 0
+    peak_device_bytes: int | None = None
+
+
+class MemorySample(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The process tree at one moment, from outside."""
+
+    time_ns: int
+    rss_bytes: int
+    cpu_ns: int  # CPU time used by the tree so far
+    processes: int
+    foreign_cpu_ns: int  # CPU time used by everybody else on the machine so far
+    pss_bytes: int | None = None
+
+
+class TreeUsage(msgspec.Struct, frozen=True, kw_only=True):
+    """CPU and memory of the process tree over the run."""
+
+    samples: tuple[MemorySample, ...] = ()
+    peak_rss_bytes: int | None = None  # of the sum over the tree
+    peak_pss_bytes: int | None = None  # None where smaps_rollup cannot be read
+    cpus: int = 1  # usable by the program
+    throttled_ns: int | None = None  # cgroup quota throttling during the run
+
+
+class ProcessEvents(msgspec.Struct, frozen=True, kw_only=True):
+    """All events of one process, in time order."""
+
+    pid: int
+    role: str  # "main" (trains) or "worker" (a loader's) or "other"
+    events: tuple[Event, ...]
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """One observed execution. `exit_code` is the program's own, 128 + signal where a signal ended it."""
+
+    program: Program
+    exit_code: int
+    started_ns: int
+    ended_ns: int
+    processes: tuple[ProcessEvents, ...]
+    evidence: Evidence
+    usage: TreeUsage
+    end: EndOfRun | None = None  # None: the probe never said (killed, or not connected)
+    timed_out: bool = False
+    connected: bool = True  # the probe reported from at least one Python process
+    stack_samples: tuple[
+        tuple[str, int], ...
+    ] = ()  # ("file:line function", samples) of the main thread, while in no known category
+    faults: tuple[str, ...] = ()
+
+    @property
+    def main(self) -> ProcessEvents | None:
+        """The process that trains, if one was found."""
+        return next((process for process in self.processes if process.role == "main"), None)

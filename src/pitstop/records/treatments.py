@@ -1,0 +1,44 @@
+"""What a treatment proposes and what it changes, as values."""
+
+from enum import StrEnum
+
+import msgspec
+
+__all__ = ["CannotApply", "Change", "Numerics", "Proposal"]
+
+
+class Numerics(StrEnum):
+    """How results may differ under a change, decided per program (DESIGN.md, Treatment)."""
+
+    EXACT = "exact"
+    SAME_MATH = "same-math"
+    SAME_DISTRIBUTION = "same-distribution"
+    PRECISION = "precision"
+    TRAINING = "training"
+
+
+class Proposal(msgspec.Struct, frozen=True, kw_only=True):
+    """One setting of one treatment that could be tried: `name` is unique within a tune, e.g. "loader-workers=2"."""
+
+    name: str
+    treatment: str  # the treatment's registered name
+    setting: dict[str, int | str | bool]
+    numerics: Numerics
+    ceiling: float  # the most that it could gain (Amdahl on the ledger), as baseline / treated time; inf if unknown
+    group: str  # proposals of one group exclude each other (two worker counts)
+
+
+class CannotApply(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a treatment has nothing to propose here; `reason` is in the chosen language."""
+
+    treatment: str
+    reason: str
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """What is written into the sandbox, and handed over afterwards, for one or several proposals together."""
+
+    files: dict[str, str] = {}  # absolute path -> whole new text
+    env: dict[str, str] = {}  # the launch line gains NAME=value
+    arguments: tuple[str, ...] = ()  # the launch line gains these at its end
+    replaced_arguments: dict[str, str] = {}  # option already on the launch line -> its new value

@@ -1,0 +1,153 @@
+"""The ledger: every nanosecond of the steady steps goes to exactly one category.
+
+Per instant the innermost open event of the training thread decides; inside an evaluation phase everything but checkpoints,
+compiling and garbage collection is evaluation; the time from the end of a forward to the start of its backward is the loss and belongs to
+`forward`; what no event covers is `python` as far as stack samples name frames there, and `unknown` otherwise.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pitstop.diagnose.steps import training_loaders, training_thread
+from pitstop.records import CATEGORIES, Category, Event, EventKind, Ledger, Steps
+
+__all__ = ["account"]
+
+_CATEGORY_OF: dict[EventKind, Category] = {
+    EventKind.FETCH: "data_wait",
+    EventKind.LOADER_ITER: "data_wait",
+    EventKind.EPOCH_END: "data_wait",
+    EventKind.FORWARD: "forward",
+    EventKind.BACKWARD: "backward",
+    EventKind.OPTIMIZER: "optimizer",
+    EventKind.ZERO_GRAD: "optimizer",
+    EventKind.GC: "gc",
+    EventKind.CHECKPOINT: "checkpoint",
+    EventKind.COMPILE: "compile",
+    EventKind.SYNC: "sync",
+    EventKind.HOST_TO_DEVICE: "host_to_device",
+}
+# These keep their own category inside an evaluation phase: they are not the evaluation's work.
+_OWN_IN_EVALUATION = frozenset({"gc", "checkpoint", "compile"})
+_LOADER_EVENTS = frozenset({EventKind.FETCH, EventKind.LOADER_ITER, EventKind.EPOCH_END})
+_GRAD_ENABLED = 2
+
+
+class _Span(NamedTuple):
+    start_ns: int
+    end_ns: int
+    category: Category
+
+
+def account(events: Sequence[Event], steps: Steps, *, named_gap_share: float = 0.0) -> Ledger:
+    """Return the ledger of the steady steps (from the end of warm-up to the end of the last step).
+
+    `named_gap_share`, 0 to 1: the share of stack samples taken outside all events that lie in known frames.
+    The categories sum to the wall time exactly; event order does not matter; times may be shifted and scaled.
+    """
+    if not 0.0 <= named_gap_share <= 1.0:
+        raise ValueError(f"named_gap_share is {named_gap_share}, not between 0 and 1")
+    thread = training_thread(events)
+    mine = sorted(
+        (event for event in events if event.thread == thread), key=lambda event: (event.start_ns, -event.end_ns)
+    )
+    first = steps.ends_ns[steps.warmup - 1] if steps.warmup else steps.start_ns
+    last = steps.ends_ns[-1]
+    totals: dict[str, int] = dict.fromkeys(CATEGORIES, 0)
+    covered = 0
+    for span in _exclusive(_spans(mine), first, last):
+        totals[span.category] += span.end_ns - span.start_ns
+        covered += span.end_ns - span.start_ns
+    gap = (last - first) - covered
+    totals["python"] += round(gap * named_gap_share)
+    totals["unknown"] += gap - round(gap * named_gap_share)
+    return Ledger(wall_ns=last - first, steps=steps.count - steps.warmup, categories_ns=totals)
+
+
+def _spans(ordered: Sequence[Event]) -> list[_Span]:
+    """Events as spans that may nest, with phases (evaluation, loss) added as outer spans."""
+    trains = training_loaders(ordered)
+    goes_backward = any(event.kind is EventKind.BACKWARD for event in ordered)
+    phases = [*_evaluation_phases(ordered, trains, goes_backward), *(_loss_spans(ordered) if goes_backward else ())]
+    phase_at = iter(sorted(span for span in phases if span.category == "evaluation"))
+    phase = next(phase_at, None)
+    spans: list[_Span] = list(phases)
+    for event in ordered:
+        category = _CATEGORY_OF.get(event.kind)
+        if category is None or event.end_ns <= event.start_ns:
+            continue
+        while phase is not None and phase.end_ns <= event.start_ns:
+            phase = next(phase_at, None)
+        if phase is not None and phase.start_ns <= event.start_ns and category not in _OWN_IN_EVALUATION:
+            category = "evaluation"
+        spans.append(_Span(event.start_ns, event.end_ns, category))
+    return sorted(spans, key=lambda span: (span.start_ns, -span.end_ns))
+
+
+def _evaluation_phases(ordered: Sequence[Event], trains: frozenset[int], goes_backward: bool) -> list[_Span]:
+    """Stretches from the first to the last event of evaluating, with no training event in between.
+
+    A forward with gradients enabled does not end one: many programs evaluate without no_grad.
+    """
+    if not goes_backward:
+        return []
+    phases: list[_Span] = []
+    start: int | None = None
+    end = 0
+    for event in ordered:
+        loader = event.kind in _LOADER_EVENTS
+        if (loader and event.arg not in trains) or (
+            event.kind is EventKind.FORWARD and not event.flags & _GRAD_ENABLED
+        ):
+            start = event.start_ns if start is None else start
+            end = event.end_ns
+        elif loader or event.kind in (EventKind.BACKWARD, EventKind.OPTIMIZER):
+            if start is not None and end > start:
+                phases.append(_Span(start, end, "evaluation"))
+            start = None
+    if start is not None and end > start:
+        phases.append(_Span(start, end, "evaluation"))
+    return phases
+
+
+def _loss_spans(ordered: Sequence[Event]) -> list[_Span]:
+    """From the end of a forward with gradients to the start of the next backward, if nothing but the loss can lie between."""
+    spans: list[_Span] = []
+    forward_end: int | None = None
+    for event in ordered:
+        if event.kind is EventKind.FORWARD and event.flags & _GRAD_ENABLED:
+            forward_end = max(forward_end or 0, event.end_ns)
+        elif event.kind is EventKind.BACKWARD:
+            if forward_end is not None and event.start_ns > forward_end:
+                spans.append(_Span(forward_end, event.start_ns, "forward"))
+            forward_end = None
+        elif event.kind in (EventKind.FETCH, EventKind.OPTIMIZER, EventKind.CHECKPOINT):
+            forward_end = None
+    return spans
+
+
+def _exclusive(spans: Sequence[_Span], first_ns: int, last_ns: int) -> list[_Span]:
+    """Cut nested or overlapping spans (sorted by start, outer first) so that the innermost, latest-started one owns each instant."""
+    result: list[_Span] = []
+    stack: list[_Span] = []
+    at = first_ns
+
+    def emit(until: int, span: _Span) -> None:
+        nonlocal at
+        start, end = max(at, first_ns, span.start_ns), min(until, last_ns, span.end_ns)
+        if end > start:
+            result.append(_Span(start, end, span.category))
+            at = end
+
+    for span in spans:
+        while stack and stack[-1].end_ns <= span.start_ns:
+            done = stack.pop()
+            emit(done.end_ns, done)
+        if stack:
+            emit(span.start_ns, stack[-1])
+        at = max(at, min(span.start_ns, last_ns))
+        stack.append(span)
+    while stack:
+        done = stack.pop()
+        emit(done.end_ns, done)
+    return result

@@ -1,0 +1,16 @@
+"""All rules over one run's facts, the largest ceiling first. A healthy program gets an empty tuple."""
+
+from pitstop.diagnose.rules import RULES, Facts
+from pitstop.records import Evidence, Ledger, TreeUsage
+from pitstop.records.results import Finding
+
+__all__ = ["find_faults"]
+
+
+def find_faults(
+    evidence: Evidence, ledger: Ledger, train_loaders: frozenset[int], usage: TreeUsage
+) -> tuple[Finding, ...]:
+    """Return the findings of every registered rule, ranked by ceiling."""
+    facts = Facts(evidence=evidence, ledger=ledger, train_loaders=train_loaders, usage=usage)
+    found = [finding for rule in RULES if (finding := rule.find(facts)) is not None]
+    return tuple(sorted(found, key=lambda finding: (-finding.ceiling_speedup, finding.fault)))

@@ -1,0 +1,143 @@
+"""Finding the steps of a run in its events: which event ends a step, warm-up, epochs, samples.
+
+One optimizer update and everything since the previous one is a step. Where the program has no optimizer the clock falls
+back to backward passes, forward calls, and batches, in this order.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from pitstop.records import Event, EventKind, Evidence, StepClock, Steps
+
+__all__ = ["find_steps", "steps_per_epoch", "training_loaders", "training_thread"]
+
+_CLOCKS: tuple[tuple[EventKind, StepClock], ...] = (
+    (EventKind.STEP, "step"),
+    (EventKind.OPTIMIZER, "optimizer"),
+    (EventKind.BACKWARD, "backward"),
+    (EventKind.FORWARD, "forward"),
+    (EventKind.FETCH, "fetch"),
+)
+# An optimizer stepped less often than this share of the busiest one only warms something up; it does not pace the loop.
+_LEADER_MIN_SHARE = 0.02
+_MIN_WARMUP = 3
+
+
+def find_steps(events: Sequence[Event], *, evidence: Evidence | None = None) -> Steps | None:
+    """Return the steps in `events` of the training process (any order), or None where nothing ends a step.
+
+    Of several optimizers the one stepped least often paces the loop (a GAN with five critic updates per generator update has
+    one step per generator update); among equals the one that first steps last, so that the step holds the whole cycle.
+    """
+    thread = training_thread(events)
+    ordered = sorted((event for event in events if event.thread == thread), key=lambda event: event.end_ns)
+    for kind, clock in _CLOCKS:
+        enders = [event for event in ordered if event.kind is kind]
+        if clock == "optimizer" and enders:
+            leader = _leader(enders)
+            enders = [event for event in enders if event.arg == leader]
+        if enders:
+            return _steps(ordered, enders, clock, evidence)
+    return None
+
+
+def training_thread(events: Sequence[Event]) -> int:
+    """Return the thread that does the training: the one with most step-ending events of the best clock present."""
+    for kind, _clock in _CLOCKS:
+        counts = Counter(event.thread for event in events if event.kind is kind)
+        if counts:
+            return counts.most_common(1)[0][0]
+    return 0
+
+
+def training_loaders(events: Sequence[Event]) -> frozenset[int]:
+    """Return the ids of loaders that feed training: most of their batches are followed by a backward before the next fetch.
+
+    Where nothing ever goes backward (inference loops) every loader counts.
+    """
+    followed: Counter[int] = Counter()
+    fetched: Counter[int] = Counter()
+    waiting: int | None = None
+    backward_seen = False
+    for event in sorted(events, key=lambda event: event.start_ns):
+        if event.kind is EventKind.FETCH:
+            fetched[event.arg] += 1
+            waiting = event.arg
+        elif event.kind is EventKind.BACKWARD or (event.kind is EventKind.OPTIMIZER and waiting is not None):
+            backward_seen = True
+            if waiting is not None:
+                followed[waiting] += 1
+                waiting = None
+    if not backward_seen:
+        return frozenset(fetched)
+    return frozenset(loader for loader, count in followed.items() if 2 * count >= min(fetched[loader], 4))
+
+
+def steps_per_epoch(steps: Steps, evidence: Evidence, loaders: frozenset[int] = frozenset()) -> int | None:
+    """Return the number of steps in one epoch, from observed epoch edges, else from the loaders' lengths; None if unknown."""
+    edges = steps.epoch_edges
+    if edges:
+        if len(edges) >= 2:
+            return edges[-1] - edges[-2]
+        return edges[0]
+    for loader in evidence.loaders:
+        if loader.id in loaders and loader.dataset_len and loader.batch_size:
+            batches = -(-loader.dataset_len // loader.batch_size)
+            return max(1, batches // max(1, steps.micro_steps))
+    return None
+
+
+def _leader(enders: Sequence[Event]) -> int:
+    counts = Counter(event.arg for event in enders)
+    first_seen = {event.arg: event.end_ns for event in reversed(enders)}
+    busiest = max(counts.values())
+    eligible = [name for name, count in counts.items() if count >= max(1, _LEADER_MIN_SHARE * busiest)]
+    return min(eligible, key=lambda name: (counts[name], -first_seen[name]))
+
+
+def _steps(ordered: Sequence[Event], enders: Sequence[Event], clock: StepClock, evidence: Evidence | None) -> Steps:
+    ends = tuple(event.end_ns for event in enders)
+    start_ns = min(event.start_ns for event in ordered if event.kind is not EventKind.MARK)
+    loaders = training_loaders(ordered)
+    samples = [0] * len(ends)
+    backwards = 0
+    edges: list[int] = []
+    last_compile = -1
+    step = 0
+    for event in ordered:
+        while step < len(ends) and event.end_ns > ends[step]:
+            step += 1
+        if step == len(ends):
+            break
+        if event.kind is EventKind.FETCH and event.arg in loaders:
+            samples[step] += event.value
+        elif event.kind is EventKind.BACKWARD:
+            backwards += 1
+        elif (
+            event.kind is EventKind.LOADER_ITER
+            and event.arg in loaders
+            and step > 0
+            and (not edges or edges[-1] != step)
+        ):
+            edges.append(step)
+        elif event.kind is EventKind.COMPILE and step < len(ends) // 2:
+            last_compile = step
+    return Steps(
+        clock=clock,
+        start_ns=start_ns,
+        ends_ns=ends,
+        samples=tuple(samples),
+        micro_steps=max(1, round(backwards / len(ends))) if clock in ("optimizer", "step") else 1,
+        epoch_edges=tuple(edges),
+        warmup=_warmup(len(ends), last_compile, loaders, evidence),
+    )
+
+
+def _warmup(count: int, last_compile: int, loaders: frozenset[int], evidence: Evidence | None) -> int:
+    """Return how many steps to discard: those that compile, and the batches that workers can have ready before the loop starts."""
+    prefetched = 0
+    for loader in evidence.loaders if evidence else ():
+        if loader.id in loaders and loader.num_workers:
+            prefetched = max(prefetched, loader.num_workers * (loader.prefetch_factor or 2))
+    wanted = max(_MIN_WARMUP, prefetched, last_compile + 1)
+    return min(wanted, count // 2)

@@ -1,0 +1,94 @@
+"""From the run of a trial to the Trial: did it come to an end that can be compared, and how long was its window."""
+
+from collections.abc import Sequence
+
+from pitstop.diagnose.steps import find_steps
+from pitstop.records import Run, Trial, TrialOutcome
+from pitstop.tune.window import Window
+
+__all__ = ["read_trial"]
+
+_OUT_OF_MEMORY_WORDS = (
+    "out of memory",
+    "cannot allocate memory",
+    "memoryerror",
+    "std::bad_alloc",
+    "defaultcpuallocator: can't allocate",
+)
+_KILLED = 128 + 9
+
+
+def read_trial(
+    run: Run,
+    *,
+    window: Window,
+    proposals: Sequence[str],
+    busy: str | None = None,
+    foreign_cpu: float | None = None,
+    must_compile: bool = False,
+    over_memory: bool = False,
+    error_tail: str = "",
+) -> Trial:
+    """Return what `run` says about `proposals` over `window`.
+
+    `busy`: why the machine was too busy for the time to count, or None. `must_compile`: a treatment among the proposals promises
+    compiled graphs, so that none at all means that it could not act. `error_tail`: the end of the program's error output.
+    """
+    main = run.main
+    events = main.events if main is not None else ()
+    steps = find_steps(events)
+    ends = steps.ends_ns if steps else ()
+    first_ns = ends[window.first - 1] - run.started_ns if len(ends) >= window.first > 0 else None
+    enough = len(ends) >= window.stop_after
+    outcome, detail = _outcome(
+        run,
+        enough=enough,
+        must_compile=must_compile,
+        busy=busy,
+        over_memory=over_memory,
+        error_tail=error_tail,
+        counted=len(ends),
+    )
+    measured = enough and outcome in (TrialOutcome.MEASURED, TrialOutcome.BUSY)
+    start = (ends[window.first - 1] if window.first else steps.start_ns) if measured and steps else 0
+    return Trial(
+        proposals=tuple(proposals),
+        outcome=outcome,
+        window_ns=ends[window.stop_after - 1] - start if measured else None,
+        window_steps=window.steps if measured else 0,
+        window_samples=sum(steps.samples[window.first : window.stop_after]) if measured and steps else 0,
+        first_ns=first_ns,
+        peak_bytes=run.usage.peak_pss_bytes or run.usage.peak_rss_bytes,
+        peak_device_bytes=run.end.peak_device_bytes if run.end else None,
+        compiled_graphs=run.end.compiled_graphs if run.end else 0,
+        graph_breaks=run.end.graph_breaks if run.end else 0,
+        recompiles=run.end.recompiles if run.end else 0,
+        foreign_cpu=foreign_cpu,
+        detail=detail,
+        wall_ns=run.ended_ns - run.started_ns,
+    )
+
+
+def _outcome(
+    run: Run, *, enough: bool, must_compile: bool, busy: str | None, over_memory: bool, error_tail: str, counted: int
+) -> tuple[TrialOutcome, str]:
+    last_line = error_tail.strip().splitlines()[-1][:300] if error_tail.strip() else ""
+    if over_memory or (run.exit_code and any(words in error_tail.lower() for words in _OUT_OF_MEMORY_WORDS)):
+        return TrialOutcome.OUT_OF_MEMORY, last_line
+    if run.timed_out:
+        return TrialOutcome.HUNG, f"{counted} steps"
+    if run.exit_code == _KILLED and not last_line:
+        return TrialOutcome.OUT_OF_MEMORY, "SIGKILL"
+    if run.exit_code:
+        return TrialOutcome.CRASHED, last_line or f"exit code {run.exit_code}"
+    if not run.connected:
+        return TrialOutcome.NOT_CONNECTED, ""
+    if run.end is not None and run.end.loss_finite is False:
+        return TrialOutcome.NOT_FINITE, f"loss {run.end.last_loss}"
+    if not enough:
+        return TrialOutcome.TOO_FEW_STEPS, f"{counted} steps"
+    if must_compile and (run.end is None or not run.end.compiled_graphs):
+        return TrialOutcome.COULD_NOT_ACT, "0 graphs"
+    if busy is not None:
+        return TrialOutcome.BUSY, busy
+    return TrialOutcome.MEASURED, ""

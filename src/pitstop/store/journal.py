@@ -46,10 +46,9 @@ class Journal:
                 row = database.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
         except sqlite3.DatabaseError as error:
             raise WrongUse("cli.bad_journal", path=str(path), why=str(error)) from error
-        if row is None or bytes(row[0]) != str(_SCHEMA).encode():
-            raise WrongUse(
-                "cli.bad_journal", path=str(path), why=f"schema {row and bytes(row[0]).decode()}, not {_SCHEMA}"
-            )
+        schema = None if row is None else row[0].decode() if isinstance(row[0], bytes) else str(row[0])
+        if schema != str(_SCHEMA):
+            raise WrongUse("cli.bad_journal", path=str(path), why=f"schema {schema}, not {_SCHEMA}")
         return journal
 
     def put(self, name: str, value: object) -> None:

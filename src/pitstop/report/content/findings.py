@@ -1,0 +1,72 @@
+"""Findings, hot places and what was not measured, as rows."""
+
+import math
+
+import msgspec
+
+from pitstop.messages import say
+from pitstop.records.results import Finding, NotMeasured, ProfileResult
+from pitstop.report import numbers
+from pitstop.report.content.labels import label
+from pitstop.report.plain import plain
+
+
+class FindingRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One finding in words. `weight` says its share and ceiling; `next_action` is a line to copy or empty."""
+
+    title: str
+    layer: str
+    weight: str
+    confidence: str
+    evidence: tuple[str, ...]
+    next_action: str
+    reference: str
+
+
+class HotRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One hot place of the user's program."""
+
+    where: str
+    share: float
+    share_text: str
+
+
+class MissingRow(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that is not known, and why."""
+
+    what: str
+    why: str
+
+
+def finding_rows(result: ProfileResult) -> tuple[FindingRow, ...]:
+    """Return the findings in the order that the diagnosis ranked them."""
+    return tuple(map(_finding, result.findings))
+
+
+def hot_rows(result: ProfileResult, *, most: int = 8) -> tuple[HotRow, ...]:
+    """Return the `most` hottest places, hottest first."""
+    hottest = sorted(result.hot, key=lambda place: -place.share)[:most]
+    return tuple(
+        HotRow(where=plain(hot.where), share=hot.share, share_text=numbers.share(hot.share)) for hot in hottest
+    )
+
+
+def missing_rows(missing: tuple[NotMeasured, ...]) -> tuple[MissingRow, ...]:
+    """Return what was not measured, with the reasons."""
+    return tuple(MissingRow(what=plain(item.what), why=plain(item.why)) for item in missing)
+
+
+def _finding(finding: Finding) -> FindingRow:
+    ceiling = finding.ceiling_speedup
+    key = "report.finding.weight" if math.isfinite(ceiling) else "report.finding.weight_unbounded"
+    return FindingRow(
+        title=plain(finding.title or finding.fault),
+        layer=label("layer", finding.layer),
+        weight=say(
+            key, share=numbers.share(finding.share), ceiling=numbers.ratio(ceiling) if math.isfinite(ceiling) else ""
+        ),
+        confidence=label("confidence", finding.confidence),
+        evidence=tuple(map(plain, finding.evidence)),
+        next_action=plain(finding.next_action),
+        reference=", ".join(map(plain, finding.catalogue)),
+    )

@@ -1,0 +1,72 @@
+"""The first sentence of each report. It says the main thing, and never more than was measured."""
+
+from pitstop.messages import say
+from pitstop.records.results import ProfileResult, TuneResult
+from pitstop.records.verdicts import VerdictKind
+from pitstop.report import numbers
+from pitstop.report.content.labels import label
+from pitstop.report.content.ledger import ledger_rows
+from pitstop.report.plain import plain
+
+# Which layer of findings explains which category of the ledger; a finding of another layer is not the reason for it.
+_LAYER = {
+    "data_wait": "data",
+    "host_to_device": "data",
+    "forward": "compute",
+    "backward": "compute",
+    "optimizer": "compute",
+    "compile": "compute",
+    "sync": "compute",
+    "communication": "communication",
+}
+
+
+def profile_headline(result: ProfileResult) -> str:
+    """Return what most of a step is spent on and, where a finding explains that, why."""
+    rows = [row for row in ledger_rows(result) if row.share > 0]
+    if not rows:
+        return say("report.headline.no_steps")
+    largest = max(rows, key=lambda row: row.share)
+    sentence = say(f"report.headline.{largest.category}", share=largest.share_text)
+    if not result.findings:
+        return say("report.headline.healthy", sentence=sentence)
+    first = result.findings[0]
+    if first.layer == _LAYER.get(largest.category) and first.title:
+        return say("report.headline.because", sentence=sentence, reason=plain(first.title))
+    return say("report.headline.stop", sentence=sentence)
+
+
+def tune_headline(result: TuneResult) -> str:
+    """Return the speed-up of the patched program by itself, or plainly that there is none."""
+    prescription = result.prescription
+    if not prescription.treatments:
+        return _nothing(result)
+    patched = prescription.patched
+    if patched is None:
+        return say("report.headline.not_patched", ratio=numbers.ratio(prescription.speedup, prescription.ci))
+    key = "report.headline.faster" if patched.ci[0] > 1 else "report.headline.uncertain"
+    return say(
+        key, ratio=numbers.ratio(patched.speedup, patched.ci), how=label("how", patched.how), pairs=patched.pairs
+    )
+
+
+def caveats(result: TuneResult) -> tuple[str, ...]:
+    """Return what a reader must know before repeating the headline."""
+    prescription = result.prescription
+    found: list[str] = []
+    if prescription.treatments:
+        found.append(label("numerics-words", prescription.numerics))
+        if prescription.steady_only:
+            found.append(say("report.headline.steady_only"))
+    return tuple(found)
+
+
+def _nothing(result: TuneResult) -> str:
+    tried = len(result.verdicts)
+    if not tried:
+        return say("report.headline.nothing_tried")
+    margin = numbers.share(result.margin)
+    faster = sum(verdict.verdict == VerdictKind.FASTER and verdict.stage == "confirm" for verdict in result.verdicts)
+    if faster:
+        return say("report.headline.none_chosen", tried=tried, faster=faster)
+    return say("report.headline.nothing_helped", tried=tried, margin=margin)

@@ -1,0 +1,34 @@
+"""The ledger as rows: what each category costs of a steady step, largest first."""
+
+import msgspec
+
+from pitstop.records.results import ProfileResult
+from pitstop.report import numbers
+from pitstop.report.content.labels import label
+
+
+class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One category with its share of a steady step and, where the mean step is known, its time per step as text."""
+
+    category: str
+    name: str
+    share: float
+    share_text: str
+    per_step: str
+
+
+def ledger_rows(result: ProfileResult) -> tuple[LedgerRow, ...]:
+    """Return the categories that took any time, largest first and `unknown` last; () where there are no steps."""
+    mean_ns = result.steps.mean_ns
+    present = [(category, part) for category, part in result.ledger.items() if part > 0 or category == "unknown"]
+    present.sort(key=lambda item: (item[0] == "unknown", -item[1]))
+    return tuple(
+        LedgerRow(
+            category=category,
+            name=label("category", category),
+            share=part,
+            share_text=numbers.share(part),
+            per_step="" if mean_ns is None else numbers.milliseconds(part * mean_ns),
+        )
+        for category, part in present
+    )

@@ -14,10 +14,11 @@ class PitstopError(Exception):
 
     exit_code: ClassVar[int] = 4
 
-    def __init__(self, key: str, /, **values: object) -> None:
+    def __init__(self, key: str, /, *, program_output: str = "", **values: object) -> None:
         super().__init__(key, values)
         self.key = key
         self.values = values
+        self.program_output = program_output  # the end of the user's program's own error output, shown before the message
 
     def __str__(self) -> str:
         """Untranslated, for logs and test failures; the CLI renders through the catalogue."""

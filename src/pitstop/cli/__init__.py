@@ -1,5 +1,5 @@
 """The command line: one file per command."""
 
+from pitstop.cli.app import main
 
-def main() -> None:
-    """Run the `pitstop` command (entry point)."""
+__all__ = ["main"]

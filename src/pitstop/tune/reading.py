@@ -6,7 +6,7 @@ from pitstop.diagnose.steps import find_steps
 from pitstop.records import Run, Trial, TrialOutcome
 from pitstop.tune.window import Window
 
-__all__ = ["read_trial"]
+__all__ = ["out_of_memory", "read_trial"]
 
 _OUT_OF_MEMORY_WORDS = (
     "out of memory",
@@ -69,11 +69,17 @@ def read_trial(
     )
 
 
+def out_of_memory(error_tail: str) -> bool:
+    """Return whether the end of a program's error output says that memory ran out, on the host or on a device."""
+    lowered = error_tail.lower()
+    return any(words in lowered for words in _OUT_OF_MEMORY_WORDS)
+
+
 def _outcome(
     run: Run, *, enough: bool, must_compile: bool, busy: str | None, over_memory: bool, error_tail: str, counted: int
 ) -> tuple[TrialOutcome, str]:
     last_line = error_tail.strip().splitlines()[-1][:300] if error_tail.strip() else ""
-    if over_memory or (run.exit_code and any(words in error_tail.lower() for words in _OUT_OF_MEMORY_WORDS)):
+    if over_memory or (run.exit_code and out_of_memory(error_tail)):
         return TrialOutcome.OUT_OF_MEMORY, last_line
     if run.timed_out:
         return TrialOutcome.HUNG, f"{counted} steps"

@@ -6,14 +6,14 @@ reality); else the steady part only, and the verdict says so.
 
 import msgspec
 
-__all__ = ["Window", "plan_window"]
+__all__ = ["MIN_STEPS", "Window", "plan_window"]
 
 # A window is long enough against what workers had ready at its start (traps.md, "Prefetch flatters short windows").
 _WINDOW_PER_DISCARDED = 10
 _MIN_STEADY_STEPS = 30
 _MIN_DISCARD = 8
 # Fewer steps than this say nothing about the program's speed.
-_MIN_STEPS = 8
+MIN_STEPS = 8
 # Epochs longer than this multiple of the wanted window are not run whole.
 _LONGEST_EPOCH = 2.0
 _INSIDE_EPOCH = 2
@@ -45,13 +45,13 @@ def plan_window(
     `step_ns`: mean wall time of a steady step; `available_steps`: the program's own end if it is known to be near;
     `wanted_ns`: how long the window should about be; `prefetched_steps`: the most batches that workers can have ready.
     """
-    if available_steps is not None and available_steps < _MIN_STEPS:
+    if available_steps is not None and available_steps < MIN_STEPS:
         return None
     limit = available_steps if available_steps is not None else 1 << 62
     if steps_per_epoch and step_ns * steps_per_epoch <= _LONGEST_EPOCH * wanted_ns:
         epochs = max(1, round(wanted_ns / (step_ns * steps_per_epoch)))
         # The warm-up is whole epochs too, long enough for what compiles in the first training and evaluation passes.
-        warm = max(1, -(-_MIN_STEPS // steps_per_epoch))
+        warm = max(1, -(-MIN_STEPS // steps_per_epoch))
         # The window starts a little inside an epoch: the first evaluation and what it compiles stay in the warm-up.
         inside = min(_INSIDE_EPOCH, steps_per_epoch - 1)
         epochs = min(epochs, (limit - inside) // steps_per_epoch - warm)

@@ -1,0 +1,175 @@
+"""From a Run to what is known about it: steps, ledger, findings, and the ProfileResult that reports show."""
+
+import itertools
+import statistics
+
+import msgspec
+
+from pitstop.diagnose.account import account
+from pitstop.diagnose.findings import find_faults
+from pitstop.diagnose.steps import find_steps, steps_per_epoch, training_loaders
+from pitstop.messages import say
+from pitstop.records import CATEGORIES, EventKind, Ledger, Run, Steps
+from pitstop.records.results import (
+    SCHEMA,
+    BaselineMemory,
+    NotMeasured,
+    Overhead,
+    ProfileResult,
+    ProgramResult,
+    Shadow,
+    StepStatistics,
+)
+from pitstop.stats.percentiles import percentile
+
+__all__ = ["Analysis", "analyse", "profile_result"]
+
+_HOT_PLACES = 8
+
+
+class Analysis(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run says about itself. `steps` and `ledger` are None where no steps were found."""
+
+    run: Run
+    steps: Steps | None
+    ledger: Ledger | None
+    train_loaders: frozenset[int]
+    epoch_steps: int | None
+
+
+def analyse(run: Run) -> Analysis:
+    """Find the steps of `run` and account for their time."""
+    main = run.main
+    events = main.events if main is not None else ()
+    steps = find_steps(events, evidence=run.evidence)
+    if steps is None or steps.count - steps.warmup < 1:
+        return Analysis(run=run, steps=None, ledger=None, train_loaders=frozenset(), epoch_steps=None)
+    loaders = training_loaders(events)
+    return Analysis(
+        run=run,
+        steps=steps,
+        ledger=account(events, steps, named_gap_share=_named_gap_share(run)),
+        train_loaders=loaders,
+        epoch_steps=steps_per_epoch(steps, run.evidence, loaders),
+    )
+
+
+def profile_result(analysis: Analysis, *, run_folder: str | None, wall_s: float) -> ProfileResult:
+    """Return the value behind every report of one run."""
+    run, ledger, steps = analysis.run, analysis.ledger, analysis.steps
+    environment = run.evidence.environment
+    not_measured = _not_measured(analysis)
+    shares = {category: ledger.share(category) for category in CATEGORIES} if ledger else {}
+    return ProfileResult(
+        schema=SCHEMA,
+        program=ProgramResult(
+            command=run.program.argv,
+            cwd=run.program.cwd,
+            exit_code=run.exit_code,
+            python=environment.python if environment else None,
+            torch=environment.torch if environment else None,
+        ),
+        steps=_step_statistics(analysis),
+        memory=BaselineMemory(
+            peak_rss_bytes=run.usage.peak_rss_bytes,
+            peak_pss_bytes=run.usage.peak_pss_bytes,
+            peak_device_bytes=run.end.peak_device_bytes if run.end else None,
+        ),
+        utilisation=_utilisation(run, steps),
+        ledger=shares,
+        findings=find_faults(run.evidence, ledger, analysis.train_loaders, run.usage) if ledger else (),
+        not_measured=tuple(not_measured),
+        overhead=_overhead(analysis),
+        step_times_ns=_step_times(steps) if steps else (),
+        hot=_hot(run),
+        run_folder=run_folder,
+        wall_s=wall_s,
+    )
+
+
+def _step_times(steps: Steps) -> tuple[int, ...]:
+    starts = (steps.start_ns, *steps.ends_ns[:-1])
+    return tuple(end - start for start, end in zip(starts, steps.ends_ns, strict=True))
+
+
+def _step_statistics(analysis: Analysis) -> StepStatistics:
+    steps = analysis.steps
+    if steps is None:
+        return StepStatistics(count=0, warmup=0, mean_ns=None, median_ns=None, p90_ns=None)
+    steady = _step_times(steps)[steps.warmup :]
+    p90 = percentile(steady, 90)
+    samples = steps.samples[steps.warmup :]
+    return StepStatistics(
+        count=steps.count,
+        warmup=steps.warmup,
+        mean_ns=round(statistics.fmean(steady)),
+        median_ns=round(statistics.median(steady)),
+        p90_ns=None if p90 is None else round(p90),
+        clock=steps.clock,
+        micro_steps=steps.micro_steps,
+        samples_per_step=statistics.fmean(samples) if any(samples) else None,
+        steps_per_epoch=analysis.epoch_steps,
+    )
+
+
+def _utilisation(run: Run, steps: Steps | None) -> dict[str, object]:
+    """CPU use of the process tree as a share of the usable cores, overall (steady part where steps are known) and over time."""
+    samples, cpus = run.usage.samples, run.usage.cpus
+    timeline = []
+    for before, after in itertools.pairwise(samples):
+        span = (after.time_ns - before.time_ns) * cpus
+        if span > 0:
+            timeline.append(
+                [round((after.time_ns - run.started_ns) / 1e9, 3), round((after.cpu_ns - before.cpu_ns) / span, 4)]
+            )
+    first = steps.ends_ns[steps.warmup - 1] if steps and steps.warmup else run.started_ns
+    inside = [sample for sample in samples if sample.time_ns >= first] if steps else list(samples)
+    mean = None
+    if len(inside) >= 2 and inside[-1].time_ns > inside[0].time_ns:
+        mean = (inside[-1].cpu_ns - inside[0].cpu_ns) / ((inside[-1].time_ns - inside[0].time_ns) * cpus)
+    return {"cpu": mean, "cpus": cpus, "timeline": timeline, "throttled_ns": run.usage.throttled_ns}
+
+
+def _named_gap_share(run: Run) -> float:
+    """Share of the stack samples outside all events that fell in a frame with a name."""
+    gaps = [
+        (where, count) for where, count in run.stack_samples if where.split("|", 1)[0] in ("", "none", "gap", "python")
+    ]
+    total = sum(count for _where, count in gaps)
+    named = sum(count for where, count in gaps if where.split("|", 1)[1].strip())
+    return named / total if total else 0.0
+
+
+def _hot(run: Run) -> tuple[Shadow, ...]:
+    total = sum(count for _where, count in run.stack_samples)
+    ranked = sorted(run.stack_samples, key=lambda item: (-item[1], item[0]))
+    return tuple(Shadow(where=where, share=count / total) for where, count in ranked[:_HOT_PLACES] if total)
+
+
+def _overhead(analysis: Analysis) -> Overhead:
+    """Return what the probe cost, from its own calibration of one record and one hook (in `run.end`), where it gave one."""
+    steps, main = analysis.steps, analysis.run.main
+    cost = getattr(analysis.run.end, "event_cost_ns", None)
+    if steps is None or main is None or not cost:
+        return Overhead(per_step_ns=None, share=None)
+    inside = [event for event in main.events if event.kind is not EventKind.MARK and event.end_ns <= steps.ends_ns[-1]]
+    per_step = cost * len(inside) / steps.count
+    mean = (steps.ends_ns[-1] - steps.start_ns) / steps.count
+    return Overhead(per_step_ns=round(per_step), share=per_step / mean if mean else None)
+
+
+def _not_measured(analysis: Analysis) -> list[NotMeasured]:
+    run = analysis.run
+    gaps: list[NotMeasured] = []
+    if not run.connected:
+        gaps.append(NotMeasured(what=say("profile.what_steps"), why=say("profile.not_connected")))
+    elif run.evidence.environment is None or run.evidence.environment.torch is None:
+        gaps.append(NotMeasured(what=say("profile.what_steps"), why=say("profile.no_torch")))
+    elif analysis.steps is None:
+        gaps.append(NotMeasured(what=say("profile.what_steps"), why=say("profile.no_steps")))
+    if run.evidence.environment is not None and not run.evidence.environment.cuda:
+        gaps.append(NotMeasured(what=say("profile.what_device"), why=say("profile.no_device")))
+    gaps.append(NotMeasured(what=say("profile.what_communication"), why=say("profile.not_yet")))
+    gaps.append(NotMeasured(what=say("profile.what_logging"), why=say("profile.not_yet")))
+    gaps.extend(NotMeasured(what=say("profile.what_probe"), why=fault) for fault in run.faults)
+    return gaps

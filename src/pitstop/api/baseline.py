@@ -1,0 +1,103 @@
+"""The first trial: the unchanged program, fully observed, and what follows from it for all later trials."""
+
+import math
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+
+from pitstop.api.analysis import Analysis, analyse
+from pitstop.api.bench import Bench, error_tail
+from pitstop.errors import CouldNotMeasure, ProgramFailed
+from pitstop.measure.probe_folder import ProbeConfig
+from pitstop.records import Change, EventKind, Run
+from pitstop.tune.reading import out_of_memory
+from pitstop.tune.window import MIN_STEPS, Window, plan_window
+
+__all__ = ["Baseline", "observe_baseline"]
+
+_SAMPLE_HZ = 50
+# The observed run ends after this much training: enough for an epoch edge in short epochs, and for stack samples.
+_OBSERVE_NS = 12_000_000_000
+_OBSERVE_STEPS = 30
+# Shares of the budget: until the first step there must be, and what one timing window may take.
+_START_SHARE = 0.5
+_WINDOW_SHARE = 1 / 75
+_WINDOW_NS = (3_000_000_000, 20_000_000_000)
+
+
+class Baseline(msgspec.Struct, frozen=True, kw_only=True):
+    """The observed run of the unchanged program and the window of the trials to come."""
+
+    analysis: Analysis
+    window: Window
+    stop_after: int  # the window's end in the probe's own count of steps, which follows the first optimizer
+    ends_by_itself: bool  # the program ended before it was stopped
+
+
+def observe_baseline(bench: Bench, *, budget_s: float, cpus: int) -> Baseline:
+    """Run the unchanged program in the sandbox, stopped after some steps.
+
+    Raises ProgramFailed where it fails by itself, CouldNotMeasure where no speed can be told from it.
+    """
+    config = ProbeConfig(
+        mode="profile",
+        sample_hz=_SAMPLE_HZ,
+        project_root=str(bench.root),
+        stop_after_ns=_OBSERVE_NS,
+        stop_min_steps=_OBSERVE_STEPS,
+    )
+    run, folder = bench.run("baseline", change=Change(), probe=config, timeout_s=budget_s * _START_SHARE)
+    analysis = analyse(run)
+    _refuse_failed(run, folder, analysis=analysis, waited_s=budget_s * _START_SHARE)
+    steps = analysis.steps
+    assert steps is not None
+    stopped = run.end is not None and run.end.reason == "stopped"
+    steady_ns = (steps.ends_ns[-1] - steps.ends_ns[steps.warmup - 1]) / max(1, steps.count - steps.warmup)
+    window = plan_window(
+        step_ns=steady_ns,
+        steps_per_epoch=analysis.epoch_steps,
+        available_steps=None if stopped or run.timed_out else steps.count,
+        wanted_ns=min(max(budget_s * 1e9 * _WINDOW_SHARE, _WINDOW_NS[0]), _WINDOW_NS[1]),
+        prefetched_steps=2 * (cpus + 1),
+    )
+    if window is None:
+        raise CouldNotMeasure("tune.too_few_steps", steps=steps.count, needed=MIN_STEPS)
+    return Baseline(
+        analysis=analysis,
+        window=window,
+        stop_after=_in_probe_steps(analysis, window.stop_after),
+        ends_by_itself=not stopped and not run.timed_out,
+    )
+
+
+def _refuse_failed(run: Run, folder: Path, *, analysis: Analysis, waited_s: float) -> None:
+    tail = error_tail(folder)
+    last_line = tail.strip().splitlines()[-1] if tail.strip() else ""
+    if run.over_memory or (run.exit_code and out_of_memory(tail)):
+        raise ProgramFailed("tune.out_of_memory", last_line=last_line, program_output=tail)
+    if run.exit_code and not run.timed_out:
+        raise ProgramFailed("tune.program_failed", exit_code=run.exit_code, last_line=last_line, program_output=tail)
+    if analysis.steps is not None:
+        if run.end is not None and run.end.loss_finite is False:
+            raise CouldNotMeasure("tune.not_finite", loss=run.end.last_loss)
+        return
+    if run.timed_out:
+        raise CouldNotMeasure("tune.program_hung", seconds=waited_s, program_output=tail)
+    if not run.connected:
+        raise CouldNotMeasure("tune.not_connected")
+    if run.evidence.environment is None or run.evidence.environment.torch is None:
+        raise CouldNotMeasure("tune.no_torch")
+    counted = len(run.main.events) if run.main else 0
+    key = "tune.no_steps" if not counted else "tune.too_few_steps"
+    raise CouldNotMeasure(key, steps=0 if not counted else 1, needed=MIN_STEPS)
+
+
+def _in_probe_steps(analysis: Analysis, steps: int) -> int:
+    """Translate steps of the loop into steps of the first optimizer seen, which is what the probe counts while it runs."""
+    main = analysis.run.main
+    if analysis.steps is None or analysis.steps.clock != "optimizer" or main is None:
+        return steps
+    first = next(event.arg for event in main.events if event.kind is EventKind.OPTIMIZER)
+    counts = Counter(event.arg for event in main.events if event.kind is EventKind.OPTIMIZER)
+    return math.ceil(steps * counts[first] / analysis.steps.count) + 1

@@ -1,0 +1,115 @@
+"""The bench: runs disposable trials of one program in the sandbox and reads what they say."""
+
+import hashlib
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from pitstop.measure.launch import run_program
+from pitstop.measure.machine import available_memory_bytes
+from pitstop.measure.probe_folder import ProbeConfig
+from pitstop.measure.sandbox import SandboxPlan
+from pitstop.records import Change, Program, Run, Trial
+from pitstop.stats.busy import judge_busy
+from pitstop.tune.reading import read_trial
+from pitstop.tune.window import Window
+
+__all__ = ["Bench", "error_tail"]
+
+_TAIL_BYTES = 4000
+# A trial takes what the baseline took and what compiling may add; past this it hangs.
+_TIMEOUT_FACTOR = 4.0
+_TIMEOUT_FLOOR_S = 180.0
+# The machine keeps this much for everybody else.
+_MEMORY_SHARE = 0.9
+
+
+class Bench:
+    """Runs trials of `program` under `plan`; each in a folder of its own below `folder`, with private compiler caches per change."""
+
+    def __init__(
+        self,
+        program: Program,
+        *,
+        root: Path,
+        folder: Path,
+        plan: SandboxPlan,
+        keep_logs: bool = True,
+        on_tick: Callable[[], None] | None = None,
+    ) -> None:
+        self.program = program
+        self.root = root
+        self.plan = plan
+        self.baseline_wall_s: float | None = None
+        self.seed: Path | None = None
+        self._folder = folder
+        self._keep_logs = keep_logs
+        self._on_tick = on_tick
+        self._count = len(list((folder / "trials").glob("*"))) if (folder / "trials").is_dir() else 0
+
+    def run(
+        self, label: str, *, change: Change, probe: ProbeConfig | None, timeout_s: float | None = None
+    ) -> tuple[Run, Path]:
+        """Run the program once with `change` written into the sandbox; returns the run and its folder."""
+        self._count += 1
+        folder = self._folder / "trials" / f"{self._count:03d}-{label}"
+        folder.mkdir(parents=True)
+        run = run_program(
+            self.program,
+            folder=folder,
+            project_root=self.root,
+            probe=probe,
+            sandbox=self.plan,
+            change=change,
+            timeout_s=timeout_s or self._timeout_s(),
+            memory_limit_bytes=round(available_memory_bytes() * _MEMORY_SHARE),
+            output="capture",
+            compile_cache=self._folder / "compile-cache" / change_key(change),
+            seed=self.seed,
+            on_tick=self._on_tick,
+        )
+        return run, folder
+
+    def trial(
+        self, proposals: tuple[str, ...], *, change: Change, window: Window, stop_after: int, must_compile: bool
+    ) -> Trial:
+        """Run one timing trial over `window`; `stop_after` is the window's end in the probe's own count of steps."""
+        label = "+".join(proposals) or "baseline"
+        config = ProbeConfig(mode="clock", stop_after_steps=stop_after, project_root=str(self.root))
+        run, folder = self.run(label[:80].replace("/", "_"), change=change, probe=config)
+        busy = judge_busy(run.usage)
+        return read_trial(
+            run,
+            window=window,
+            proposals=proposals,
+            busy=busy.reason if not busy.valid else None,
+            foreign_cpu=busy.foreign_share,
+            must_compile=must_compile,
+            over_memory=run.over_memory,
+            error_tail=error_tail(folder),
+        )
+
+    def _timeout_s(self) -> float:
+        return max(_TIMEOUT_FLOOR_S, _TIMEOUT_FACTOR * (self.baseline_wall_s or 0.0))
+
+
+def change_key(change: Change) -> str:
+    """Return a name for the compiler cache of one change: repeats of the same change start warm, others cold."""
+    return hashlib.sha256(msgspec.json.encode(change, order="sorted")).hexdigest()[:16]
+
+
+def error_tail(folder: Path) -> str:
+    """Return the end of the program's captured error output."""
+    path = folder / "stderr"
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+        return file.read().decode("utf-8", errors="replace")
+
+
+def now_s() -> float:
+    """Return the monotonic clock in seconds."""
+    return time.monotonic()

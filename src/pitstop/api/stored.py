@@ -1,0 +1,23 @@
+"""Reading a stored run's result back."""
+
+from pathlib import Path
+
+from pitstop.errors import WrongUse
+from pitstop.records.results import ProfileResult, TuneResult
+from pitstop.report.json import from_json
+from pitstop.store import find_run
+
+__all__ = ["stored_result"]
+
+
+def stored_result(root: Path, *, wanted: str | None = None) -> ProfileResult | TuneResult:
+    """Return the result of run `wanted`, or of the newest below `root`. Raises WrongUse where there is none that can be read."""
+    folder = find_run(root, wanted=wanted, containing="run.json")
+    for name, kind in (("tune.json", TuneResult), ("profile.json", ProfileResult)):
+        path = folder.path / name
+        if path.is_file():
+            try:
+                return from_json(path.read_bytes(), kind)
+            except ValueError as error:
+                raise WrongUse("cli.bad_result", path=str(path), why=str(error)) from error
+    raise WrongUse("cli.no_such_run", run=str(folder.path))

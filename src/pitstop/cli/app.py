@@ -1,0 +1,71 @@
+"""The `pitstop` command: language, commands, and what an error looks like and exits with."""
+
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from pitstop.errors import PitstopError
+from pitstop.messages import LANGUAGES, choose_language, say
+
+__all__ = ["main"]
+
+_INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command in `arguments` (default: the process's) and exit with its code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        choose_language(_wanted_language(given))
+    except ValueError:
+        choose_language(None)  # the option itself reports the wrong value
+    try:
+        _app()(given, prog_name="pitstop")
+    except PitstopError as error:
+        if error.program_output:
+            sys.stderr.write(error.program_output.rstrip("\n") + "\n")
+        sys.stderr.write(f"pitstop: {say(error.key, **error.values)}\n")
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.stderr.write(f"pitstop: {say('cli.interrupted')}\n")
+        sys.exit(_INTERRUPTED)
+
+
+def _wanted_language(given: list[str]) -> str | None:
+    """Find --lang before anything is built, since help texts are in the language too."""
+    own = given[: given.index("--")] if "--" in given else given
+    for index, argument in enumerate(own):
+        if argument == "--lang" and index + 1 < len(own):
+            return own[index + 1]
+        if argument.startswith("--lang="):
+            return argument.removeprefix("--lang=")
+    return None
+
+
+def _app() -> typer.Typer:
+    from pitstop.cli import profile, report, tune  # noqa: PLC0415  after the language is known: help texts are read at import
+
+    app = typer.Typer(
+        help=say("cli.help"),
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+
+    @app.callback()
+    def options(  # pyright: ignore[reportUnusedFunction]
+        lang: str | None = typer.Option(None, help=say("cli.help_lang", languages="|".join(LANGUAGES))),
+        version: bool = typer.Option(False, "--version", help=say("cli.help_version")),
+    ) -> None:
+        del lang
+        if version:
+            from pitstop import __version__  # noqa: PLC0415
+
+            typer.echo(f"pitstop {__version__}")
+            raise typer.Exit
+
+    for command in (profile.command, tune.command, report.command):
+        app.command(name=command.__module__.rsplit(".", 1)[-1], help=command.__doc__)(command)
+    return app

@@ -1,0 +1,42 @@
+"""Where a command's result goes: the screen on standard error, JSON to a file or standard output, the page to a file."""
+
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from pitstop.errors import WrongUse
+from pitstop.report.json import to_json
+
+__all__ = ["write_file", "write_result"]
+
+_R = TypeVar("_R")
+_R_contra = TypeVar("_R_contra", contravariant=True)
+
+
+class _Screen(Protocol[_R_contra]):
+    def __call__(self, result: _R_contra, *, width: int, color: bool) -> str: ...
+
+
+def write_result(
+    result: _R, *, json: str | None, html: Path | None, page: Callable[[_R], str], screen: _Screen[_R]
+) -> None:
+    """Show `result` on standard error and write it where the options say."""
+    width = min(shutil.get_terminal_size((100, 24)).columns, 140)
+    sys.stderr.write(screen(result, width=width, color=sys.stderr.isatty()) + "\n")
+    if html is not None:
+        write_file(html, page(result).encode())
+    if json == "-":
+        sys.stdout.buffer.write(to_json(result) + b"\n")
+        sys.stdout.buffer.flush()
+    elif json is not None:
+        write_file(Path(json), to_json(result))
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file that the user named. Raises WrongUse where that is not possible."""
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise WrongUse("cli.cannot_write", path=str(path), why=error.strerror or str(error)) from error

@@ -83,6 +83,11 @@ def interval(ci: tuple[float, float]) -> str:
     return _bracket(ci, _ratio_decimals(max(ci), ci))
 
 
+def round_ratio(ratio: float) -> str:
+    """Return a round speed-up for an axis, without needless decimals: "2x", "0.5x"."""
+    return say("report.number.times", ratio=f"{ratio:g}")
+
+
 def measured(value: float | None) -> str:
     """Return a bare measured value or limit of any size ("0.0009", "1.2e-08"); an en dash where there is none."""
     if value is None:

@@ -21,7 +21,7 @@ ORDER = (
 
 
 class VerdictRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One verdict. `claimed` is False for a screening number, which `how` then marks as no claim."""
+    """One verdict. `kind` is one of ORDER, "" for an unknown one. `claimed` is False for a screening number, which `how` then marks as no claim."""
 
     kind: str
     kind_label: str
@@ -58,7 +58,7 @@ def _row(verdict: VerdictResult) -> VerdictRow:
     claimed = verdict.stage == "confirm" and verdict.ci is not None
     extra = verdict.extra_peak_bytes
     return VerdictRow(
-        kind=plain(verdict.verdict),
+        kind=verdict.verdict if verdict.verdict in ORDER else "",
         kind_label=label("verdict", verdict.verdict),
         change=change_name(verdict.treatments),
         numerics=label("numerics", verdict.numerics),

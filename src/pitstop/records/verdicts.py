@@ -23,7 +23,7 @@ class TrialOutcome(StrEnum):
     BUSY = "busy"  # the machine was busy: invalid, to be repeated
 
 
-class Trial(msgspec.Struct, frozen=True, kw_only=True):
+class Trial(msgspec.Struct, frozen=True, kw_only=True, tag="trial", tag_field="kind"):
     """One disposable execution of the program, treated or not, and its speed.
 
     `window_ns` is the wall time of the measured window of `window_steps` steps; `first_ns` the time from process start to the

@@ -1,0 +1,247 @@
+"""The search: which trial next, and when to stop. A pure state machine.
+
+    start(proposals) -> Search
+    observe(search, trial or numerics report) -> Search
+    next_action(search) -> Measure | CheckNumerics | Finish
+
+States and their transitions; all but Confirming are decided anew from the facts after each observation, and replaying the
+observations of a journal rebuilds the state exactly:
+
+    Screening   baselines first, then candidates between baselines       -> Combining when no single one is worth a trial
+    Combining   sets of survivors                                        -> Gating with finalists, or Finished (nothing pays)
+    Gating      numerics checks of the finalists                         -> Confirming, or Combining without what failed
+    Confirming  pairs in fresh processes, with looks                     -> Finished
+    Finished    the action is Finish
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from pitstop.records import Proposal, Trial, TrialOutcome
+from pitstop.stats.screening import ScreenEstimate
+from pitstop.tune import search_confirming as confirming
+from pitstop.tune.search_actions import (
+    Action,
+    CheckNumerics,
+    Finish,
+    Key,
+    Measure,
+    NumericsReport,
+    Observation,
+    SearchOptions,
+)
+from pitstop.tune.search_budget import affordable_looks, can_screen, check_cost_ns, confirm_cost_ns, trial_cost_ns
+from pitstop.tune.search_combining import Unknown, best_known, choose_finalists, climb, walk
+from pitstop.tune.search_confirming import Confirming, Finalist
+from pitstop.tune.search_facts import Facts, Table, add, is_measured, tabulate
+from pitstop.tune.search_finish import finish
+from pitstop.tune.search_gating import clear, excluded_by_gates, report_on
+from pitstop.tune.search_screening import next_single
+
+__all__ = ["Combining", "Gating", "Phase", "Screening", "Search", "next_action", "observe", "replay", "start"]
+
+_FIRST_BASELINES = 2
+_BETWEEN_BASELINES = 2  # candidates from one baseline to the next
+_BASELINE_FAILURES = 2  # once more after the first: a port still in use, a download cut off
+
+
+class Screening(msgspec.Struct, frozen=True, kw_only=True, tag="screening"):
+    """Baselines and single proposals are measured."""
+
+
+class Combining(msgspec.Struct, frozen=True, kw_only=True, tag="combining"):
+    """Sets of proposals are measured."""
+
+
+class Gating(msgspec.Struct, frozen=True, kw_only=True, tag="gating"):
+    """The finalists' numerics are checked, the best first."""
+
+    finalists: tuple[Key, ...]
+
+
+class Finished(msgspec.Struct, frozen=True, kw_only=True, tag="finished"):
+    """Why it ended, as a key of the message catalogue; `confirmed` is what the confirmation found, if there was one."""
+
+    why: str
+    confirmed: Confirming | None = None
+
+
+Phase = Screening | Combining | Gating | Confirming | Finished
+
+
+class Search(msgspec.Struct, frozen=True, kw_only=True):
+    """State of one tune: what is known, the phase, and the action that is wanted now."""
+
+    facts: Facts
+    phase: Phase
+    action: Action
+
+
+def start(proposals: Iterable[Proposal], *, options: SearchOptions | None = None) -> Search:
+    """Return the state before the first trial. Raises ValueError for two proposals of one name."""
+    known = tuple(proposals)
+    names = [proposal.name for proposal in known]
+    if len(set(names)) != len(names):
+        raise ValueError(f"proposal names are not unique: {sorted(names)}")
+    return _settle(Facts(proposals=known, options=options or SearchOptions()), Screening())
+
+
+def observe(search: Search, observation: Observation) -> Search:
+    """Return the state after one more observation. After the end nothing changes any more."""
+    if isinstance(search.phase, Finished):
+        return search
+    facts = add(search.facts, observation)
+    phase = search.phase
+    if isinstance(phase, Confirming) and isinstance(observation, Trial):
+        phase = confirming.absorb(phase, facts.trials[-1], options=facts.options)
+    return _settle(facts, phase)
+
+
+def next_action(search: Search) -> Action:
+    """Return what to do now."""
+    return search.action
+
+
+def replay(
+    proposals: Iterable[Proposal], observations: Iterable[Observation], *, options: SearchOptions | None = None
+) -> Search:
+    """Return the state after these observations, as a resumed tune needs it."""
+    search = start(proposals, options=options)
+    for observation in observations:
+        search = observe(search, observation)
+    return search
+
+
+def _settle(facts: Facts, phase: Phase) -> Search:
+    """Follow transitions until a phase wants something done."""
+    table = tabulate(facts)
+    while True:
+        following = _plan(facts, table, phase)
+        if isinstance(following, Measure | CheckNumerics | Finish):
+            return Search(facts=facts, phase=phase, action=following)
+        phase = following
+
+
+def _plan(facts: Facts, table: Table, phase: Phase) -> Action | Phase:
+    match phase:
+        case Screening():
+            return _plan_screening(facts, table)
+        case Combining():
+            return _plan_combining(facts, table)
+        case Gating():
+            return _plan_gating(facts, table, phase)
+        case Confirming():
+            return _plan_confirming(facts, table, phase)
+        case Finished():
+            return finish(facts, table, why=phase.why, confirmed=phase.confirmed)
+
+
+def _plan_screening(facts: Facts, table: Table) -> Action | Phase:
+    if stop := _baseline_trouble(facts, table):
+        return stop
+    if len(table.baselines) < _FIRST_BASELINES:
+        if not facts.proposals:
+            return Finished(why="search.no_proposals")
+        return _measure((), table=table)
+    wanted = next_single(facts, table)
+    if len(facts.trials) >= facts.options.most_trials:
+        wanted = None
+    best = _best(facts, table)
+    if wanted is not None and can_screen(wanted, best=best, facts=facts, table=table):
+        return _measure(wanted, table=table)
+    return _measure((), table=table) if _wants_baseline(facts, table, best, at_end=True) else Combining()
+
+
+def _plan_combining(facts: Facts, table: Table) -> Action | Phase:
+    if stop := _baseline_trouble(facts, table):
+        return stop
+    excluded, forbidden = excluded_by_gates(facts)
+
+    def known(key: Key) -> ScreenEstimate | Unknown | None:
+        if key in table.failures or key in table.over_memory or table.busy.get(key, 0) >= facts.options.busy_repeats:
+            return None
+        return table.estimates.get(key) or Unknown(key)
+
+    found = walk(climb(facts, table, excluded=excluded, forbidden=forbidden), known)
+    if isinstance(found, Unknown):
+        best = _best(facts, table)
+        if len(facts.trials) < facts.options.most_trials and can_screen(found.key, best=best, facts=facts, table=table):
+            return _measure(found.key, table=table)
+        found = best
+    if _wants_baseline(facts, table, found, at_end=True):
+        return _measure((), table=table)
+    if not found:
+        return Finished(why="search.unsafe_only" if excluded or forbidden else "search.nothing_pays")
+    return Gating(finalists=choose_finalists(found, facts=facts, table=table, excluded=excluded, forbidden=forbidden))
+
+
+def _plan_gating(facts: Facts, table: Table, phase: Gating) -> Action | Phase:
+    def known(key: Key) -> NumericsReport | Unknown:
+        return report_on(key, facts=facts) or Unknown(key)
+
+    cleared: list[Key] = []
+    for finalist in phase.finalists:
+        passed = walk(clear(finalist, facts=facts), known)
+        if isinstance(passed, Unknown):
+            needed = check_cost_ns(passed.key, facts=facts, table=table)
+            needed += confirm_cost_ns((finalist,), pairs=confirming.FEWEST_PAIRS, facts=facts, table=table)
+            if needed <= facts.left_ns:
+                return CheckNumerics(proposals=passed.key)
+            if cleared:
+                break
+            return Finished(why="search.budget_before_check")
+        if passed:
+            cleared.append(finalist)
+        elif finalist == phase.finalists[0]:
+            return Combining()
+    keys = tuple(cleared)
+    while keys:
+        looks = affordable_looks(keys, facts=facts, table=table)
+        if looks:
+            return Confirming(finalists=tuple(Finalist(key=key) for key in keys), looks=looks)
+        keys = keys[:-1]
+    return Finished(why="search.budget_before_confirmation")
+
+
+def _plan_confirming(facts: Facts, table: Table, phase: Confirming) -> Action | Phase:
+    wanted = confirming.next_run(phase)
+    if wanted is None:
+        ended = confirming.conclude(phase, options=facts.options)
+        return Finished(why="search.busy" if phase.given_up else "search.done", confirmed=ended)
+    if trial_cost_ns(wanted, facts=facts, table=table) > facts.left_ns:
+        ended = confirming.conclude(phase, options=facts.options)
+        return Finished(why="search.budget_in_confirmation", confirmed=ended)
+    return Measure(proposals=wanted, purpose="confirm", repeat=table.runs.get(wanted, 0))
+
+
+def _baseline_trouble(facts: Facts, table: Table) -> Finished | None:
+    """Return the end where the unchanged program fails by itself or the machine is never quiet."""
+    failed = [
+        one
+        for one in facts.trials
+        if not one.proposals and one.outcome is not TrialOutcome.BUSY and not is_measured(one)
+    ]
+    if len(failed) >= _BASELINE_FAILURES:
+        return Finished(why="search.baseline_failed")
+    if table.busy.get((), 0) > facts.options.busy_repeats:
+        return Finished(why="search.busy")
+    return None
+
+
+def _best(facts: Facts, table: Table) -> Key:
+    excluded, forbidden = excluded_by_gates(facts)
+    return best_known(facts, table, excluded=excluded, forbidden=forbidden)
+
+
+def _wants_baseline(facts: Facts, table: Table, best: Key, *, at_end: bool) -> bool:
+    """Whether the last candidates still lack their closing baseline, and it is affordable."""
+    enough = _BETWEEN_BASELINES if not at_end else 1
+    return table.since_baseline >= enough and can_screen((), best=best, facts=facts, table=table)
+
+
+def _measure(key: Key, *, table: Table) -> Measure:
+    """Return the trial, or the baseline that is due before it."""
+    if key and table.since_baseline >= _BETWEEN_BASELINES:
+        key = ()
+    return Measure(proposals=key, purpose="screen", repeat=table.runs.get(key, 0))

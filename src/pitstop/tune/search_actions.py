@@ -1,0 +1,90 @@
+"""What the search asks for, what it is told, and its options. Values only."""
+
+from typing import Literal
+
+import msgspec
+
+from pitstop.records import Gate, Numerics, Trial, Verdict
+
+__all__ = ["Action", "CheckNumerics", "Finish", "Key", "Measure", "NumericsReport", "Observation", "SearchOptions"]
+
+Key = tuple[str, ...]  # names of proposals applied together, in the order they were proposed; () is the baseline
+GIB = 1 << 30
+
+
+class SearchOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What a tune promises and may cost. Defaults are DESIGN.md's."""
+
+    margin: float = 0.02  # speed-up that counts, as a ratio above 1; 0 is allowed
+    alpha: float = 0.05  # two-sided, over all finalists and looks
+    power: float = 0.8
+    max_finalists: int = 3
+    looks: tuple[int, ...] = (4, 8, 12, 16)  # pairs per finalist at which the confirmation may end
+    budget_ns: int | None = None  # wall time of trials and equivalence runs; None = no limit
+    memory_share: float = 0.25  # allowed extra peak memory: this share of the baseline's ...
+    memory_bytes: int = 2 * GIB  # ... or this, whichever is larger
+    device_memory_share: float = 0.10
+    screen_runs: int = 3  # the most times one candidate is screened while it is unclear whether it pays
+    busy_repeats: int = 3  # how often in a row a trial on a busy machine is repeated
+    numerics_runs: int = 6  # cost of one numerics check in trials, until one was seen
+    most_trials: int = 400
+
+
+class Measure(msgspec.Struct, frozen=True, kw_only=True, tag="measure", tag_field="kind"):
+    """Run one trial of these proposals together. `repeat` counts earlier trials of the same set."""
+
+    proposals: Key
+    purpose: Literal["screen", "confirm"]
+    repeat: int
+
+
+class CheckNumerics(msgspec.Struct, frozen=True, kw_only=True, tag="check", tag_field="kind"):
+    """Make the equivalence runs of these proposals together and judge them."""
+
+    proposals: Key
+
+
+class Finish(msgspec.Struct, frozen=True, kw_only=True, tag="finish", tag_field="kind"):
+    """The end. `chosen` is empty where nothing was confirmed faster: the honest zero.
+
+    `speedup` and `ci` are the confirmed ones of `chosen` (1.0 and None without). `reason` is text in the chosen language.
+    `further_pairs`: pairs that would decide the best candidate left undecided, None where there is none.
+    """
+
+    chosen: Key
+    speedup: float
+    ci: tuple[float, float] | None
+    pairs: int
+    numerics: Numerics
+    gates: tuple[Gate, ...]
+    verdicts: tuple[Verdict, ...]
+    reason: str
+    further_pairs: int | None
+    trials: int
+    invalid_trials: int
+    spent_ns: int
+
+
+class NumericsReport(msgspec.Struct, frozen=True, kw_only=True, tag="numerics", tag_field="kind"):
+    """What the equivalence runs of one set of proposals said. `wall_ns` is what they cost.
+
+    `decision` is `pitstop.tune.gates`' word where the caller has it; else every gate must have passed and none may be missing.
+    """
+
+    proposals: Key
+    gates: tuple[Gate, ...]
+    wall_ns: int = 0
+    decision: Literal["passed", "failed", "not-made"] | None = None
+
+    @property
+    def outcome(self) -> Literal["passed", "failed", "not-made"]:
+        """`decision`, or what follows from the gates."""
+        if self.decision is not None:
+            return self.decision
+        if any(gate.passed is False for gate in self.gates):
+            return "failed"
+        return "passed" if self.gates and all(gate.passed for gate in self.gates) else "not-made"
+
+
+Action = Measure | CheckNumerics | Finish
+Observation = Trial | NumericsReport

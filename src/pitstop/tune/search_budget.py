@@ -1,0 +1,69 @@
+"""What a trial will cost, and what must be kept back so that a finalist can always be checked and confirmed."""
+
+from pitstop.tune.search_actions import Key
+from pitstop.tune.search_confirming import FEWEST_PAIRS
+from pitstop.tune.search_facts import Facts, Table
+from pitstop.tune.search_gating import gated
+
+__all__ = ["affordable_looks", "can_screen", "check_cost_ns", "confirm_cost_ns", "trial_cost_ns"]
+
+
+def trial_cost_ns(key: Key, *, facts: Facts, table: Table) -> float:
+    """Return the expected cost of one trial: as seen for this set, else as for its dearest member or relative.
+
+    A relative is another setting of the same treatment: once one compiled trial was seen, others cost as much.
+    """
+    if key in table.wall_ns:
+        return table.wall_ns[key]
+    baseline = table.wall_ns.get((), 0.0)
+    treatment = {proposal.name: proposal.treatment for proposal in facts.proposals}
+    members = {treatment[name] for name in key}
+    seen = [
+        cost
+        for other, cost in table.wall_ns.items()
+        if len(other) == 1 and treatment[other[0]] in members and other not in table.failures
+    ]
+    return max([baseline, *seen]) if len(key) > 1 else (sum(seen) / len(seen) if seen else baseline)
+
+
+def check_cost_ns(key: Key, *, facts: Facts, table: Table) -> float:
+    """Return the expected cost of one numerics check; nothing for what changes the training itself, by consent."""
+    if not gated(key, proposals=facts.proposals):
+        return 0.0
+    seen = [report.wall_ns for report in facts.reports]
+    if seen:
+        return sum(seen) / len(seen)
+    return facts.options.numerics_runs * table.wall_ns.get((), 0.0)
+
+
+def confirm_cost_ns(keys: tuple[Key, ...], *, pairs: int, facts: Facts, table: Table) -> float:
+    """Return the expected cost of that many pairs, one baseline shared by all finalists."""
+    half = table.wall_ns.get((), 0.0) + sum(trial_cost_ns(key, facts=facts, table=table) for key in keys)
+    return pairs * half
+
+
+def can_screen(key: Key, *, best: Key, facts: Facts, table: Table) -> bool:
+    """Whether a trial of `key`, its closing baseline, and then check and least confirmation of the best fit the budget."""
+    if facts.options.budget_ns is None:
+        return True
+    finalist = max((best, key), key=lambda one: trial_cost_ns(one, facts=facts, table=table))
+    reserve = confirm_cost_ns((finalist,), pairs=facts.options.looks[0], facts=facts, table=table)
+    reserve += check_cost_ns(finalist, facts=facts, table=table)
+    cost = trial_cost_ns(key, facts=facts, table=table) + (table.wall_ns.get((), 0.0) if key else 0.0)
+    return cost + reserve <= facts.left_ns
+
+
+def affordable_looks(keys: tuple[Key, ...], *, facts: Facts, table: Table) -> tuple[int, ...]:
+    """Return the looks that the rest of the budget pays for: chosen before the first pair, so no level is lost.
+
+    Where not even the first is, one look at as many pairs as there are, at least three; () where that is too dear.
+    """
+    looks = facts.options.looks
+    if facts.options.budget_ns is None:
+        return looks
+    one = confirm_cost_ns(keys, pairs=1, facts=facts, table=table)
+    most = looks[-1] if one <= 0 else int(facts.left_ns / one)
+    fitting = tuple(look for look in looks if look <= most)
+    if fitting:
+        return fitting
+    return (most,) if most >= min(FEWEST_PAIRS, looks[0]) else ()

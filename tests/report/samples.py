@@ -26,7 +26,8 @@ GIB = 1 << 30
 DIFF = """\
 --- a/train.py
 +++ b/train.py
-@@ -38,7 +38,14 @@ def main() -> None:
+@@ -38,4 +38,11 @@ def main() -> None:
+     args = parse()
      train_set = Photos(args.data, split="train")
 -    loader = DataLoader(train_set, batch_size=args.batch_size, shuffle=True)
 +    loader = DataLoader(
@@ -38,12 +39,12 @@ DIFF = """\
 +        prefetch_factor=4,
 +    )
      model = SmallResNet(num_classes=len(train_set.classes))
-@@ -55,5 +62,5 @@ def main() -> None:
+@@ -55,4 +62,4 @@ def main() -> None:
+     model.train()
 -    optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr)
 +    optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr, foreach=True)
      for epoch in range(args.epochs):
          for images, labels in loader:
-             optimizer.zero_grad()
 """
 
 HOSTILE = "</script><script>alert(1)</script> & \"quoted\" 'single' {{7*7}} | `tick` [bold]x[/bold]"
@@ -83,7 +84,11 @@ def photo_profile() -> ProfileResult:
             steps_per_epoch=100,
         ),
         memory=BaselineMemory(peak_rss_bytes=1_532 * MIB, peak_device_bytes=None, peak_pss_bytes=1_488 * MIB),
-        utilisation={"cpu": 0.54, "cpus": 2, "timeline": [[0.0, 0.5], [1.0, 0.56]]},
+        utilisation={
+            "cpu": 0.54,
+            "cpus": 2,
+            "timeline": [[t * 0.5, 0.5 + 0.11 * (t * 37 % 11 - 5) / 5] for t in range(36)],
+        },
         ledger={
             "data_wait": 0.618,
             "forward": 0.137,

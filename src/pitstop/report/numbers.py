@@ -43,6 +43,11 @@ def duration(elapsed_ns: float) -> str:
     return say("report.number.hours", hours=count(hours), minutes=minutes)
 
 
+def rough_duration(elapsed_s: float) -> str:
+    """Return a time in whole seconds or more ("8 s", "6 min 12 s"), which does not flicker while it is counted."""
+    return f"{max(round(elapsed_s), 0)} s" if elapsed_s < 59.5 else duration(elapsed_s * 1e9)
+
+
 def milliseconds(elapsed_ns: float) -> str:
     """Return a time per step, always in milliseconds so that a column can be compared by eye: "0.412 ms", "38.4 ms"."""
     value = elapsed_ns / 1e6

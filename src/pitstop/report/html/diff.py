@@ -25,10 +25,8 @@ def diff_lines(diff: str) -> tuple[DiffLine, ...]:
         elif text.startswith("@@"):
             kind = "hunk"
             old, new = _lengths(text)
-        elif text.startswith("\\"):
-            kind = "same"
         else:
-            kind = "file"
+            kind = "same" if text.startswith(("\\", " ")) else "file"
         found.append(DiffLine(kind=kind, text=text))
     return tuple(found)
 

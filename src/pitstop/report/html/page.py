@@ -18,6 +18,7 @@ from pitstop.report.html.ledger_bar import ledger_bar
 from pitstop.report.html.step_plot import step_plot
 from pitstop.report.html.time_saved import time_saved
 from pitstop.report.html.utilisation_plot import utilisation_plot
+from pitstop.report.numbers import NO_NUMBER
 
 _LANG = {"en": "en", "zh": "zh-CN"}
 
@@ -83,6 +84,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals["say"] = say
+    environment.globals["no_number"] = NO_NUMBER
     return environment
 
 

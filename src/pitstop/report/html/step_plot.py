@@ -15,7 +15,7 @@ _TOP_SHARE = (
 
 
 class Bar(msgspec.Struct, frozen=True, kw_only=True):
-    """Steps `first` to `last` (from 1): mean and highest as height in percent; `cut` where the highest leaves the plot."""
+    """Steps `first` to `last` (from 1): mean and highest as height in percent; `cut` where the highest leaves the plot, `warm` in warm-up."""
 
     first: int
     last: int
@@ -24,6 +24,7 @@ class Bar(msgspec.Struct, frozen=True, kw_only=True):
     mean: float
     highest: float
     cut: bool
+    warm: bool
     mean_text: str
     highest_text: str
 
@@ -52,7 +53,7 @@ def step_plot(times_ns: tuple[int, ...], *, warmup: int) -> StepPlot | None:
         return None
     num_cut = sum(time > top_ns for time in times_ns)
     return StepPlot(
-        bars=_bars(times_ns, top_ns=top_ns),
+        bars=_bars(times_ns, warmup=warmup, top_ns=top_ns),
         warmup=round(100 * min(warmup, len(times_ns)) / len(times_ns), 3),
         mean=_height(mean_ns, top_ns),
         mean_text=numbers.milliseconds(mean_ns),
@@ -63,7 +64,7 @@ def step_plot(times_ns: tuple[int, ...], *, warmup: int) -> StepPlot | None:
     )
 
 
-def _bars(times_ns: tuple[int, ...], *, top_ns: float) -> tuple[Bar, ...]:
+def _bars(times_ns: tuple[int, ...], *, warmup: int, top_ns: float) -> tuple[Bar, ...]:
     per_bar = -(-len(times_ns) // MOST_BARS)
     width = 100 / len(times_ns)
     bars = []
@@ -75,10 +76,11 @@ def _bars(times_ns: tuple[int, ...], *, top_ns: float) -> tuple[Bar, ...]:
                 first=first + 1,
                 last=first + len(some),
                 start=round(first * width, 3),
-                width=round(len(some) * width, 3),
+                width=round(len(some) * width + 0.05, 3),  # a little over, or the renderer leaves gaps between bars
                 mean=_height(mean_ns, top_ns),
                 highest=_height(highest_ns, top_ns),
                 cut=highest_ns > top_ns,
+                warm=first < warmup,
                 mean_text=numbers.milliseconds(mean_ns),
                 highest_text=numbers.milliseconds(highest_ns),
             )

@@ -32,16 +32,13 @@ def progress(state: TuneProgress) -> RenderableType:
     row = Table.grid(padding=(0, 2))
     row.add_column(no_wrap=True, overflow="ellipsis")
     row.add_column(width=24)
-    row.add_column(no_wrap=True, overflow="ellipsis")
     total = max(state.expected, state.done, 1)
-    row.add_row(
-        Text(label("phase", state.phase), style="bold"),
-        ProgressBar(total=total, completed=state.done, width=24),
-        _counts(state),
-    )
-    if not state.last:
-        return row
-    return Group(row, Text(plain(state.last), style="dim", no_wrap=True, overflow="ellipsis"))
+    bar = ProgressBar(total=total, completed=state.done, width=24)
+    row.add_row(Text(label("phase", state.phase), style="bold"), bar)
+    news = Text(_counts(state), no_wrap=True, overflow="ellipsis")
+    if state.last:
+        news.append(f" · {plain(state.last)}", style="dim")
+    return Group(row, news)
 
 
 def progress_line(state: TuneProgress) -> str:

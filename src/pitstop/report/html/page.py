@@ -11,8 +11,8 @@ from markupsafe import Markup
 from pitstop.messages import language, say
 from pitstop.records.results import ProfileResult, TuneResult
 from pitstop.report.content import ProfilePage, profile_page, tune_page
+from pitstop.report.content.diff import diff_lines
 from pitstop.report.content.facts import command_line
-from pitstop.report.html.diff import diff_lines
 from pitstop.report.html.forest import forest_plot
 from pitstop.report.html.ledger_bar import ledger_bar
 from pitstop.report.html.step_plot import step_plot

@@ -79,8 +79,8 @@ def missing_table(rows: tuple[MissingRow, ...]) -> RenderableType:
 
 
 def _finding(number: int, row: FindingRow) -> RenderableType:
-    text = Text(f"{number}. ", style="bold")
-    text.append(row.title, style="bold")
+    text = Text()
+    text.append(f"{number}. {row.title}", style="bold")
     text.append(f"\n{row.layer} · {row.weight} · {row.confidence}")
     for evidence in row.evidence:
         text.append(f"\n- {evidence}", style="dim")

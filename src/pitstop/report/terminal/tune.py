@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
-from rich.syntax import Syntax
 from rich.text import Text
 
 from pitstop.messages import say
 from pitstop.records.results import TuneResult
 from pitstop.report.content import TunePage, tune_page
+from pitstop.report.content.diff import diff_lines
 from pitstop.report.content.gates import GateRow
 from pitstop.report.content.handover import Handover
 from pitstop.report.content.verdicts import VerdictRow
@@ -25,6 +25,7 @@ _VERDICT_STYLE = {
     "invalid": "bright_black",
 }
 _OUTCOME = {"passed": ("✓", "green"), "failed": ("✗", "bold red"), "not-made": ("–", "bright_black")}
+_DIFF_STYLE = {"add": "green", "del": "red", "hunk": "cyan", "file": "bold", "same": ""}
 LONGEST_DIFF_LINES = 80  # a longer patch is a file to open, not a screen to scroll
 
 
@@ -126,9 +127,11 @@ def _pairs(rows: tuple[tuple[str, str], ...]) -> RenderableType:
 def _patch(handed: Handover) -> RenderableType:
     parts: list[RenderableType] = []
     if handed.diff:
-        lines = handed.diff.split("\n")
-        shown = "\n".join(lines[:LONGEST_DIFF_LINES])
-        parts.append(indented(Syntax(shown, "diff", theme="ansi_dark", word_wrap=True, background_color="default")))
+        lines = diff_lines(handed.diff)
+        text = Text(overflow="fold", tab_size=4)
+        for line in lines[:LONGEST_DIFF_LINES]:
+            text.append(f"{line.text}\n", style=_DIFF_STYLE[line.kind])
+        parts.append(indented(text))
         if len(lines) > LONGEST_DIFF_LINES:
             hidden = len(lines) - LONGEST_DIFF_LINES
             parts.append(indented(Text(say("report.handover.more_lines", lines=hidden, patch=handed.patch))))
@@ -136,10 +139,10 @@ def _patch(handed: Handover) -> RenderableType:
         parts.append(indented(Text(say("report.handover.no_diff"))))
     commands = [("report.handover.apply", handed.apply), ("report.handover.undo", handed.undo)]
     commands.append(("report.handover.launch", handed.launch))
-    for key, line in commands:
-        if line:
+    for key, command in commands:
+        if command:
             parts.append(indented(Text(f"{say(key)}:", style="dim")))
-            parts.append(indented(indented(Text(line, style="bold", overflow="fold"))))
+            parts.append(indented(indented(Text(command, style="bold", overflow="fold"))))
     if not handed.launch:
         parts.append(indented(Text(say("report.handover.launch_same"), style="dim")))
     parts.append(indented(Text(handed.break_even)))

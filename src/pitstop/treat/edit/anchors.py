@@ -1,0 +1,54 @@
+"""Where a statement about a module goes: right before its optimizer is made, outside of an `if` that only chooses the optimizer."""
+
+from typing import cast
+
+import libcst as cst
+from libcst.metadata import ExpressionContext
+
+from pitstop.treat.contract import CannotEdit
+from pitstop.treat.edit.file import FileDraft, Rank
+from pitstop.treat.edit.names import bindings
+from pitstop.treat.edit.parsed import ParsedSource, Statement
+from pitstop.treat.edit.sites import call_at
+from pitstop.treat.training import NamedModule
+
+__all__ = ["insert_for_module"]
+
+
+def insert_for_module(file: FileDraft, module: NamedModule, code: str, *, rank: Rank) -> None:
+    """Put `code` before the optimizer of `module`, or after the statement that gives the module its name, if that is later."""
+    parsed = file.parsed
+    anchor = parsed.statement(call_at(parsed, module.site, likely=lambda call: bool(call.args)))
+    places = _places(parsed, anchor, module.expression)
+    while isinstance(holder := _holder(parsed, anchor), cst.If) and not any(
+        holder in parsed.ancestors(at) for at in places
+    ):
+        anchor = holder
+    line = parsed.position(anchor).start.line
+    if not places or any(parsed.position(at).start.line < line for at in places):
+        file.insert_before(anchor, code, rank=rank)
+        return
+    later = parsed.statement(places[0])
+    if parsed.block(later) is not parsed.block(anchor):
+        raise CannotEdit("no_name_yet", name=module.expression, line=line)
+    file.insert_after(later, code, rank=rank)
+
+
+def _places(parsed: ParsedSource, anchor: Statement, expression: str) -> list[cst.CSTNode]:
+    """Where the expression is bound in the scope of `anchor`, in source order; [] where it comes from outside."""
+    scope = parsed.scope(anchor)
+    if expression.isidentifier():
+        return bindings(parsed, scope).get(expression, [])
+    return [
+        node
+        for node in parsed.nodes(cst.Attribute, inside=scope)
+        if parsed.context(node) is ExpressionContext.STORE and parsed.code(node) == expression
+    ]
+
+
+def _holder(parsed: ParsedSource, statement: Statement) -> cst.CSTNode | None:
+    """Return the `if` that a statement stands in, an `elif` or `else` counted to the whole."""
+    at = parsed.parent(parsed.block(statement))
+    while isinstance(at, cst.Else) or (isinstance(at, cst.If) and isinstance(parsed.parent(at), cst.If)):
+        at = parsed.parent(at)
+    return cast("Statement", at) if isinstance(at, cst.If) else None

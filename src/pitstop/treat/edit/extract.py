@@ -1,0 +1,126 @@
+"""A region of the training step moved into a function of the module, so that it can be compiled as one."""
+
+import libcst as cst
+from libcst.metadata import ExpressionContext
+
+from pitstop.treat.contract import CannotEdit
+from pitstop.treat.edit.file import FileDraft
+from pitstop.treat.edit.names import bindings, names_in
+from pitstop.treat.edit.parsed import ParsedSource
+from pitstop.treat.edit.regions import Region
+
+__all__ = ["move_to_function"]
+
+_LEAVES = cst.Return | cst.Break | cst.Continue | cst.Yield | cst.Await | cst.Del | cst.Global | cst.Nonlocal
+
+
+def move_to_function(file: FileDraft, region: Region, *, decorator: str) -> None:
+    """Move `region` into a decorated function before the top-level statement around it; raises CannotEdit.
+
+    What the region needs of the function around it becomes parameters, what is used afterwards is returned.
+    """
+    parsed = file.parsed
+    _check(parsed, region)
+    region.split_loss(file)
+    names = names_in(parsed, region.statements())
+    outer = _outer_names(parsed, region)
+    bound = [*names.bound, *([region.split] if region.split else [])]
+    used = _read_outside(parsed, region) | ({region.split} if region.split else set())
+    returned = [name for name in bound if name in used]
+    perhaps = [name for name in returned if name not in names.surely and name != region.split]
+    taken = [name for name in [*names.needed, *perhaps] if name in outer]
+    params = ", ".join(dict.fromkeys(taken))
+    name = _function_name(file, region)
+    results = ", ".join(returned)
+    call = f"{name}({params})"
+    file.move_to_function(
+        region.block,
+        region.range,
+        anchor=parsed.top_level(region.backward),
+        head=f"@{decorator}\ndef {name}({params}):",
+        tail=f"return {results}" if results else "",
+        call=f"{results} = {call}" if results else call,
+    )
+
+
+def _check(parsed: ParsedSource, region: Region) -> None:
+    """Refuse what means something else, or nothing, inside another function."""
+    scope = parsed.scope(region.backward)
+    declared = {
+        item.name.value
+        for node in parsed.all_nodes(scope)
+        if isinstance(node, cst.Global | cst.Nonlocal)
+        for item in node.names
+    }
+    in_class = any(isinstance(at, cst.ClassDef) for at in parsed.ancestors(region.backward))
+    for statement in region.statements():
+        for node in parsed.all_nodes(statement):
+            line = parsed.position(statement).start.line
+            if isinstance(node, _LEAVES):
+                raise CannotEdit("region_leaves", path=parsed.path, line=line)
+            if isinstance(node, cst.Name) and node.value == "super":
+                raise CannotEdit("region_private", path=parsed.path, line=line)
+            if (
+                in_class
+                and isinstance(node, cst.Attribute)
+                and node.attr.value.startswith("__")
+                and not node.attr.value.endswith("__")
+            ):
+                raise CannotEdit("region_private", path=parsed.path, line=line)
+            if (
+                isinstance(node, cst.Name)
+                and node.value in declared
+                and parsed.context(node) is ExpressionContext.STORE
+            ):
+                raise CannotEdit("region_leaves", path=parsed.path, line=line)
+
+
+def _outer_names(parsed: ParsedSource, region: Region) -> set[str]:
+    """Names that the new function cannot see by itself: locals of the functions around, or what the script's loop binds."""
+    functions = [at for at in parsed.ancestors(region.backward) if isinstance(at, cst.FunctionDef)]
+    if functions:
+        return {name for function in functions for name in bindings(parsed, function)}
+    top = parsed.top_level(region.backward)
+    return {
+        name
+        for name, places in bindings(parsed, parsed.module).items()
+        if any(top in parsed.ancestors(place) for place in places)
+    }
+
+
+def _read_outside(parsed: ParsedSource, region: Region) -> set[str]:
+    """Names read in the same function or script anywhere but in the region; `x += 1` reads x."""
+    inside = set(region.statements())
+    found: set[str] = set()
+    scope = parsed.scope(region.backward)
+    stack: list[cst.CSTNode] = [scope if isinstance(scope, cst.Module) else scope.body]
+    while stack:
+        node = stack.pop()
+        if node in inside:
+            continue
+        if isinstance(node, cst.Name):
+            stored = parsed.context(node) is ExpressionContext.STORE
+            if not stored or isinstance(parsed.parent(node), cst.AugAssign):
+                found.add(node.value)
+        stack.extend(node.children)
+    return found
+
+
+def _function_name(file: FileDraft, region: Region) -> str:
+    """`compute_loss` for a region whose result is `loss`; another name where it is taken."""
+    parsed = file.parsed
+    wanted = "forward_and_loss"
+    if region.split:
+        wanted = f"compute_{region.split}"
+    elif isinstance(region.backward, cst.SimpleStatementLine):
+        for call in parsed.nodes(cst.Call, inside=region.backward):
+            if (
+                isinstance(call.func, cst.Attribute)
+                and call.func.attr.value == "backward"
+                and isinstance(call.func.value, cst.Name)
+            ):
+                wanted = f"compute_{call.func.value.value}"
+    taken = {node.value for node in parsed.nodes(cst.Name)} | file.new_names
+    name = next(name for name in (wanted, *(f"{wanted}_{number}" for number in range(2, 99))) if name not in taken)
+    file.new_names.add(name)
+    return name

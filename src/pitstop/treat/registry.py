@@ -1,0 +1,30 @@
+"""All treatments, in the order in which their edits are written. A new one is one file and one line here."""
+
+from pitstop.treat.bf16_autocast import Bf16Autocast
+from pitstop.treat.channels_last import ChannelsLast
+from pitstop.treat.compile_model import Compile
+from pitstop.treat.contract import Treatment
+from pitstop.treat.fused_optimizer import FusedOptimizer
+from pitstop.treat.loader_workers import LoaderWorkers
+from pitstop.treat.pin_memory import PinMemory
+from pitstop.treat.threads import Threads
+
+__all__ = ["TREATMENTS", "treatment_named"]
+
+TREATMENTS: tuple[Treatment, ...] = (
+    LoaderWorkers(),
+    PinMemory(),
+    Bf16Autocast(),
+    Compile(),
+    ChannelsLast(),
+    FusedOptimizer(),
+    Threads(),
+)
+
+
+def treatment_named(name: str) -> Treatment:
+    """Return the treatment registered as `name`; KeyError lists the known names."""
+    for treatment in TREATMENTS:
+        if treatment.name == name:
+            return treatment
+    raise KeyError(f"treatment {name!r} is not one of {', '.join(treatment.name for treatment in TREATMENTS)}")

@@ -4,7 +4,7 @@ An error carries a key of the message catalogue and its values, so that the CLI 
 user's language. Bugs are `assert` or ordinary exceptions and reach the user as a traceback.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 __all__ = ["CheckFailed", "CouldNotMeasure", "PitstopError", "ProgramFailed", "WrongUse"]
 
@@ -14,7 +14,7 @@ class PitstopError(Exception):
 
     exit_code: ClassVar[int] = 4
 
-    def __init__(self, key: str, /, *, program_output: str = "", **values: object) -> None:
+    def __init__(self, key: str, /, *, program_output: str = "", **values: Any) -> None:
         super().__init__(key, values)
         self.key = key
         self.values = values

@@ -97,7 +97,7 @@ def _step_statistics(analysis: Analysis) -> StepStatistics:
     if steps is None:
         return StepStatistics(count=0, warmup=0, mean_ns=None, median_ns=None, p90_ns=None)
     steady = _step_times(steps)[steps.warmup :]
-    p90 = percentile(steady, 90)
+    p90 = percentile(steady, share=0.9).value
     samples = steps.samples[steps.warmup :]
     return StepStatistics(
         count=steps.count,

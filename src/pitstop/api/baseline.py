@@ -10,7 +10,7 @@ from pitstop.api.analysis import Analysis, analyse
 from pitstop.api.bench import Bench, error_tail
 from pitstop.errors import CouldNotMeasure, ProgramFailed
 from pitstop.measure.probe_folder import ProbeConfig
-from pitstop.records import Change, EventKind, Run
+from pitstop.records import Change, EventKind, Run, Steps
 from pitstop.tune.reading import out_of_memory
 from pitstop.tune.window import MIN_STEPS, Window, plan_window
 
@@ -47,11 +47,14 @@ def observe_baseline(bench: Bench, *, budget_s: float, cpus: int) -> Baseline:
         stop_after_ns=_OBSERVE_NS,
         stop_min_steps=_OBSERVE_STEPS,
     )
-    run, folder = bench.run("baseline", change=Change(), probe=config, timeout_s=budget_s * _START_SHARE)
+    layers = bench.folder / "layers"
+    run, folder = bench.run(
+        "baseline", change=Change(), probe=config, timeout_s=budget_s * _START_SHARE, keep_layers=layers
+    )
     analysis = analyse(run)
-    _refuse_failed(run, folder, analysis=analysis, waited_s=budget_s * _START_SHARE)
-    steps = analysis.steps
-    assert steps is not None
+    if analysis.steps is not None and layers.is_dir():
+        bench.take_seed(layers, before_ns=analysis.steps.start_ns)
+    steps = _usable_steps(run, folder, analysis=analysis, waited_s=budget_s * _START_SHARE)
     stopped = run.end is not None and run.end.reason == "stopped"
     steady_ns = (steps.ends_ns[-1] - steps.ends_ns[steps.warmup - 1]) / max(1, steps.count - steps.warmup)
     window = plan_window(
@@ -71,7 +74,8 @@ def observe_baseline(bench: Bench, *, budget_s: float, cpus: int) -> Baseline:
     )
 
 
-def _refuse_failed(run: Run, folder: Path, *, analysis: Analysis, waited_s: float) -> None:
+def _usable_steps(run: Run, folder: Path, *, analysis: Analysis, waited_s: float) -> Steps:
+    """Return the steps of a run that can be compared with others, or raise what was wrong with it."""
     tail = error_tail(folder)
     last_line = tail.strip().splitlines()[-1] if tail.strip() else ""
     if run.over_memory or (run.exit_code and out_of_memory(tail)):
@@ -81,7 +85,7 @@ def _refuse_failed(run: Run, folder: Path, *, analysis: Analysis, waited_s: floa
     if analysis.steps is not None:
         if run.end is not None and run.end.loss_finite is False:
             raise CouldNotMeasure("tune.not_finite", loss=run.end.last_loss)
-        return
+        return analysis.steps
     if run.timed_out:
         raise CouldNotMeasure("tune.program_hung", seconds=waited_s, program_output=tail)
     if not run.connected:

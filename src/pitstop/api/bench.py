@@ -1,7 +1,6 @@
 """The bench: runs disposable trials of one program in the sandbox and reads what they say."""
 
 import hashlib
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,9 +9,8 @@ import msgspec
 from pitstop.measure.launch import run_program
 from pitstop.measure.machine import available_memory_bytes
 from pitstop.measure.probe_folder import ProbeConfig
-from pitstop.measure.sandbox import SandboxPlan
+from pitstop.measure.sandbox import SandboxPlan, collect_seed, remove_tree
 from pitstop.records import Change, Program, Run, Trial
-from pitstop.stats.busy import judge_busy
 from pitstop.tune.reading import read_trial
 from pitstop.tune.window import Window
 
@@ -36,7 +34,7 @@ class Bench:
         root: Path,
         folder: Path,
         plan: SandboxPlan,
-        keep_logs: bool = True,
+        tolerate_load: bool = False,
         on_tick: Callable[[], None] | None = None,
     ) -> None:
         self.program = program
@@ -44,17 +42,26 @@ class Bench:
         self.plan = plan
         self.baseline_wall_s: float | None = None
         self.seed: Path | None = None
-        self._folder = folder
-        self._keep_logs = keep_logs
+        self.tolerate_load = tolerate_load
+        self.folder = folder
         self._on_tick = on_tick
         self._count = len(list((folder / "trials").glob("*"))) if (folder / "trials").is_dir() else 0
 
     def run(
-        self, label: str, *, change: Change, probe: ProbeConfig | None, timeout_s: float | None = None
+        self,
+        label: str,
+        *,
+        change: Change,
+        probe: ProbeConfig | None,
+        timeout_s: float | None = None,
+        keep_layers: Path | None = None,
     ) -> tuple[Run, Path]:
-        """Run the program once with `change` written into the sandbox; returns the run and its folder."""
+        """Run the program once with `change` written into the sandbox; returns the run and its folder.
+
+        `keep_layers` receives what the program wrote, see `take_seed`.
+        """
         self._count += 1
-        folder = self._folder / "trials" / f"{self._count:03d}-{label}"
+        folder = self.folder / "trials" / f"{self._count:03d}-{label}"
         folder.mkdir(parents=True)
         run = run_program(
             self.program,
@@ -66,11 +73,19 @@ class Bench:
             timeout_s=timeout_s or self._timeout_s(),
             memory_limit_bytes=round(available_memory_bytes() * _MEMORY_SHARE),
             output="capture",
-            compile_cache=self._folder / "compile-cache" / change_key(change),
+            compile_cache=self.folder / "compile-cache" / change_key(change),
             seed=self.seed,
+            keep_layers=keep_layers,
             on_tick=self._on_tick,
         )
         return run, folder
+
+    def take_seed(self, layers: Path, *, before_ns: int) -> None:
+        """Let later trials find what the first one had written before its first step (downloads, prepared data)."""
+        destination = self.folder / "seed"
+        written = collect_seed(layers, before_ns=before_ns, destination=destination, leave_out=(self.folder,))
+        self.seed = destination if written else None
+        remove_tree(layers)
 
     def trial(
         self, proposals: tuple[str, ...], *, change: Change, window: Window, stop_after: int, must_compile: bool
@@ -79,13 +94,11 @@ class Bench:
         label = "+".join(proposals) or "baseline"
         config = ProbeConfig(mode="clock", stop_after_steps=stop_after, project_root=str(self.root))
         run, folder = self.run(label[:80].replace("/", "_"), change=change, probe=config)
-        busy = judge_busy(run.usage)
         return read_trial(
             run,
             window=window,
             proposals=proposals,
-            busy=busy.reason if not busy.valid else None,
-            foreign_cpu=busy.foreign_share,
+            tolerate_load=self.tolerate_load,
             must_compile=must_compile,
             over_memory=run.over_memory,
             error_tail=error_tail(folder),
@@ -108,8 +121,3 @@ def error_tail(folder: Path) -> str:
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
         return file.read().decode("utf-8", errors="replace")
-
-
-def now_s() -> float:
-    """Return the monotonic clock in seconds."""
-    return time.monotonic()

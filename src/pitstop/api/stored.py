@@ -13,11 +13,11 @@ __all__ = ["stored_result"]
 def stored_result(root: Path, *, wanted: str | None = None) -> ProfileResult | TuneResult:
     """Return the result of run `wanted`, or of the newest below `root`. Raises WrongUse where there is none that can be read."""
     folder = find_run(root, wanted=wanted, containing="run.json")
-    for name, kind in (("tune.json", TuneResult), ("profile.json", ProfileResult)):
-        path = folder.path / name
-        if path.is_file():
-            try:
-                return from_json(path.read_bytes(), kind)
-            except ValueError as error:
-                raise WrongUse("cli.bad_result", path=str(path), why=str(error)) from error
+    try:
+        if (folder.path / "tune.json").is_file():
+            return from_json((folder.path / "tune.json").read_bytes(), kind=TuneResult)
+        if (folder.path / "profile.json").is_file():
+            return from_json((folder.path / "profile.json").read_bytes(), kind=ProfileResult)
+    except ValueError as error:
+        raise WrongUse("cli.bad_result", path=str(folder.path), why=str(error)) from error
     raise WrongUse("cli.no_such_run", run=str(folder.path))

@@ -6,13 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+import msgspec
+
 from pitstop.errors import WrongUse
 from pitstop.report.json import to_json
 
 __all__ = ["write_file", "write_result"]
 
-_R = TypeVar("_R")
-_R_contra = TypeVar("_R_contra", contravariant=True)
+_R = TypeVar("_R", bound=msgspec.Struct)
+_R_contra = TypeVar("_R_contra", bound=msgspec.Struct, contravariant=True)
 
 
 class _Screen(Protocol[_R_contra]):

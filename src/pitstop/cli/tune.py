@@ -22,6 +22,7 @@ def command(
     more_memory: bool = typer.Option(False, "--allow-memory", help=say("tune.help_memory")),
     allow_network: bool = typer.Option(False, "--allow-network", help=say("tune.help_network")),
     unsafe_trials: bool = typer.Option(False, "--unsafe-trials", help=say("tune.help_unsafe")),
+    tolerate_load: bool = typer.Option(False, "--tolerate-load", help=say("tune.help_load")),
     json: str | None = typer.Option(None, metavar="FILE", help=say("cli.help_json")),
     html: Path | None = typer.Option(None, metavar="FILE", help=say("cli.help_html")),
     run_root: Path | None = typer.Option(None, metavar="FOLDER", help=say("profile.help_run_root")),
@@ -49,6 +50,7 @@ def command(
         more_memory=more_memory,
         allow_network=allow_network,
         unsafe_trials=unsafe_trials,
+        tolerate_load=tolerate_load,
     )
     with tune_progress() as progress:
         result = tune_program(request, progress=progress)

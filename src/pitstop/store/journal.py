@@ -52,26 +52,26 @@ class Journal:
         return journal
 
     def put(self, name: str, value: object) -> None:
-        """Keep `value` (anything msgspec encodes) under `name`, replacing what was there."""
+        """Keep `value` (anything msgspec encodes; MessagePack, which unlike JSON has infinity) under `name`, replacing what was there."""
         with closing(self._connect()) as database, database:
-            database.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, msgspec.json.encode(value)))
+            database.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, msgspec.msgpack.encode(value)))
 
     def get(self, name: str, kind: type[_T]) -> _T | None:
         """Return the value under `name` as `kind`, or None."""
         with closing(self._connect()) as database:
             row = database.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-        return None if row is None else msgspec.json.decode(bytes(row[0]), type=kind)
+        return None if row is None else msgspec.msgpack.decode(bytes(row[0]), type=kind)
 
     def append(self, observation: object) -> None:
         """Add one observation; durable when this returns."""
         with closing(self._connect()) as database, database:
-            database.execute("INSERT INTO observations (value) VALUES (?)", (msgspec.json.encode(observation),))
+            database.execute("INSERT INTO observations (value) VALUES (?)", (msgspec.msgpack.encode(observation),))
 
     def observations(self, kind: Any) -> Sequence[Any]:
         """Return all observations, oldest first, decoded as `kind` (a type or a union of tagged types)."""
         with closing(self._connect()) as database:
             rows = database.execute("SELECT value FROM observations ORDER BY number").fetchall()
-        decoder = msgspec.json.Decoder(kind)
+        decoder = msgspec.msgpack.Decoder(kind)
         return [decoder.decode(bytes(row[0])) for row in rows]
 
     def _connect(self) -> sqlite3.Connection:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from pitstop.diagnose.steps import find_steps
 from pitstop.records import Run, Trial, TrialOutcome
+from pitstop.stats.busy import judge_quietness
 from pitstop.tune.window import Window
 
 __all__ = ["out_of_memory", "read_trial"]
@@ -23,16 +24,16 @@ def read_trial(
     *,
     window: Window,
     proposals: Sequence[str],
-    busy: str | None = None,
-    foreign_cpu: float | None = None,
     must_compile: bool = False,
+    tolerate_load: bool = False,
     over_memory: bool = False,
     error_tail: str = "",
 ) -> Trial:
     """Return what `run` says about `proposals` over `window`.
 
-    `busy`: why the machine was too busy for the time to count, or None. `must_compile`: a treatment among the proposals promises
-    compiled graphs, so that none at all means that it could not act. `error_tail`: the end of the program's error output.
+    `must_compile`: a treatment among the proposals promises compiled graphs, so that none at all means that it could not act.
+    `tolerate_load`: a busy machine does not make the trial invalid. `over_memory`: it was ended for using too much memory.
+    `error_tail`: the end of the program's error output.
     """
     main = run.main
     events = main.events if main is not None else ()
@@ -40,21 +41,19 @@ def read_trial(
     ends = steps.ends_ns if steps else ()
     first_ns = ends[window.first - 1] - run.started_ns if len(ends) >= window.first > 0 else None
     enough = len(ends) >= window.stop_after
+    start, end = (ends[window.first - 1], ends[window.stop_after - 1]) if enough else (run.started_ns, run.ended_ns)
+    # Drift inside the window is not looked at: an evaluation in one half of it is no disturbance.
+    quiet = judge_quietness(run.usage, window_ns=(start, end))
     outcome, detail = _outcome(
-        run,
-        enough=enough,
-        must_compile=must_compile,
-        busy=busy,
-        over_memory=over_memory,
-        error_tail=error_tail,
-        counted=len(ends),
+        run, enough=enough, must_compile=must_compile, over_memory=over_memory, error_tail=error_tail, counted=len(ends)
     )
+    if outcome is TrialOutcome.MEASURED and not quiet.valid and not tolerate_load:
+        outcome, detail = TrialOutcome.BUSY, quiet.reason
     measured = enough and outcome in (TrialOutcome.MEASURED, TrialOutcome.BUSY)
-    start = (ends[window.first - 1] if window.first else steps.start_ns) if measured and steps else 0
     return Trial(
         proposals=tuple(proposals),
         outcome=outcome,
-        window_ns=ends[window.stop_after - 1] - start if measured else None,
+        window_ns=end - start if measured else None,
         window_steps=window.steps if measured else 0,
         window_samples=sum(steps.samples[window.first : window.stop_after]) if measured and steps else 0,
         first_ns=first_ns,
@@ -63,7 +62,7 @@ def read_trial(
         compiled_graphs=run.end.compiled_graphs if run.end else 0,
         graph_breaks=run.end.graph_breaks if run.end else 0,
         recompiles=run.end.recompiles if run.end else 0,
-        foreign_cpu=foreign_cpu,
+        foreign_cpu=quiet.foreign_share,
         detail=detail,
         wall_ns=run.ended_ns - run.started_ns,
     )
@@ -76,7 +75,7 @@ def out_of_memory(error_tail: str) -> bool:
 
 
 def _outcome(
-    run: Run, *, enough: bool, must_compile: bool, busy: str | None, over_memory: bool, error_tail: str, counted: int
+    run: Run, *, enough: bool, must_compile: bool, over_memory: bool, error_tail: str, counted: int
 ) -> tuple[TrialOutcome, str]:
     last_line = error_tail.strip().splitlines()[-1][:300] if error_tail.strip() else ""
     if over_memory or (run.exit_code and out_of_memory(error_tail)):
@@ -95,6 +94,4 @@ def _outcome(
         return TrialOutcome.TOO_FEW_STEPS, f"{counted} steps"
     if must_compile and (run.end is None or not run.end.compiled_graphs):
         return TrialOutcome.COULD_NOT_ACT, "0 graphs"
-    if busy is not None:
-        return TrialOutcome.BUSY, busy
     return TrialOutcome.MEASURED, ""

@@ -1,0 +1,144 @@
+"""`pitstop tune`: the story of one tune, from the user's command to the patch."""
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from pitstop.api.confirm import confirm_to_the_end
+from pitstop.api.deliver import deliver
+from pitstop.api.numerics import NumericsBench
+from pitstop.api.patched import measure_patched
+from pitstop.api.setup import Setup, resume_setup, start_setup
+from pitstop.messages import say
+from pitstop.records import Change, Proposal, Trial
+from pitstop.records.results import TuneResult
+from pitstop.treat import CannotEdit, build_change
+from pitstop.tune.search import next_action, observe, replay
+from pitstop.tune.search_actions import CheckNumerics, Finish, Measure, NumericsReport, Observation, SearchOptions
+from pitstop.tune.search_progress import Progress, describe
+
+__all__ = ["ProgressSink", "TuneRequest", "tune_program"]
+
+
+class ProgressSink(Protocol):
+    """Where progress goes; the CLI draws it, tests drop it."""
+
+    def __call__(self, line: str, progress: Progress | None) -> None:
+        """Say what is being done now, and how far the search is."""
+        ...
+
+
+class TuneRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user asked for."""
+
+    command: tuple[str, ...]
+    cwd: Path
+    run_root: Path | None = None
+    budget_s: float = 600.0
+    margin: float = 0.02
+    only: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    confirm: bool = False
+    metric: str | None = None
+    seed_option: str | None = None
+    resume: bool = False
+    more_memory: bool = False
+    allow_network: bool = False
+    unsafe_trials: bool = False
+    tolerate_load: bool = False
+
+
+# The search may spend this share of the budget; the rest measures the patched program by itself.
+_SEARCH_SHARE = 0.85
+
+
+def tune_program(request: TuneRequest, *, progress: ProgressSink) -> TuneResult:
+    """Observe, try, verify and deliver. Raises PitstopError where the program cannot be tuned; never touches its files."""
+    began = time.monotonic()
+    setup = resume_setup(request, progress=progress) if request.resume else start_setup(request, progress=progress)
+    finish = _search(setup, request, progress=progress, began=began)
+    change = _change(setup, finish.chosen)
+    left_s = request.budget_s - (time.monotonic() - began) - setup.spent_before_s
+    progress(say("tune.phase_patched"), None)
+    patched, why_not = measure_patched(setup.bench, change=change, finish=finish, left_s=left_s)
+    confirmed = None
+    if request.confirm and finish.chosen:
+        confirmed = confirm_to_the_end(
+            setup.bench, change=change, metric=request.metric, seed_option=request.seed_option
+        )
+    progress(say("tune.phase_finish"), None)
+    return deliver(
+        setup,
+        finish=finish,
+        change=change,
+        patched=patched,
+        confirmed=confirmed,
+        not_measured=why_not,
+        wall_s=time.monotonic() - began + setup.spent_before_s,
+        margin=request.margin,
+    )
+
+
+def search_options(request: TuneRequest, *, spent_s: float) -> SearchOptions:
+    """Return the search's options for `request`, `spent_s` of whose budget the observation has already cost."""
+    unlimited = 1 << 62
+    return SearchOptions(
+        margin=request.margin,
+        budget_ns=round(max(1.0, request.budget_s * _SEARCH_SHARE - spent_s) * 1e9),
+        memory_bytes=unlimited if request.more_memory else SearchOptions().memory_bytes,
+    )
+
+
+def _search(setup: Setup, request: TuneRequest, *, progress: ProgressSink, began: float) -> Finish:
+    """Let the search say what to do until it has finished; every observation is in the journal before the next begins."""
+    options = setup.options(search_options(request, spent_s=time.monotonic() - began))
+    search = replay(setup.proposals, setup.journal.observations(Observation), options=options)
+    numerics = NumericsBench(setup.bench, baseline=setup.baseline)
+    performers: Mapping[type, Callable[..., Observation]] = {
+        Measure: lambda action: _measure(setup, action),
+        CheckNumerics: lambda action: _check(setup, numerics, action),
+    }
+    while not isinstance(action := next_action(search), Finish):
+        progress(_describe_action(action), describe(search))
+        observation = performers[type(action)](action)
+        setup.journal.append(observation)
+        search = observe(search, observation)
+    return action
+
+
+def _describe_action(action: Measure | CheckNumerics) -> str:
+    name = " + ".join(action.proposals) or say("tune.baseline_is")
+    if isinstance(action, CheckNumerics):
+        return say("tune.phase_numerics", name=name)
+    return say(f"tune.phase_{action.purpose}", name=name)
+
+
+def _measure(setup: Setup, action: Measure) -> Trial:
+    chosen = setup.chosen(action.proposals)
+    try:
+        change = _change(setup, action.proposals)
+    except CannotEdit as error:
+        return setup.could_not_act(action.proposals, reason=error.reason)
+    return setup.bench.trial(
+        action.proposals,
+        change=change,
+        window=setup.baseline.window,
+        stop_after=setup.baseline.stop_after,
+        must_compile=any(proposal.treatment == "compile" for proposal in chosen),
+    )
+
+
+def _check(setup: Setup, numerics: NumericsBench, action: CheckNumerics) -> NumericsReport:
+    return numerics.check(
+        action.proposals,
+        change=_change(setup, action.proposals),
+        classes=frozenset(proposal.numerics for proposal in setup.chosen(action.proposals)),
+    )
+
+
+def _change(setup: Setup, names: tuple[str, ...]) -> Change:
+    chosen: tuple[Proposal, ...] = setup.chosen(names)
+    return build_change(chosen, setup.view) if chosen else Change()

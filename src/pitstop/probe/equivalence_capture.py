@@ -1,0 +1,84 @@
+"""One recorded step: everything that another run needs to compute it again, kept while the program goes its own way."""
+
+import os
+
+from . import equivalence_data, equivalence_seeds
+
+__all__ = ["Capture", "optimizer_state", "trained_by"]
+
+
+def trained_by(optimizer):
+    """Return the optimizer's tensors in the order of its groups."""
+    return [p for group in optimizer.param_groups for p in group["params"]]
+
+
+def optimizer_state(optimizer):
+    """Return a CPU copy of what the optimizer remembers, one dict per tensor of `trained_by`."""
+    import copy
+
+    def kept(value):
+        return value.detach().to("cpu", copy=True) if hasattr(value, "detach") else copy.deepcopy(value)
+
+    return [
+        {key: kept(value) for key, value in optimizer.state.get(p, {}).items() if isinstance(key, str)}
+        for p in trained_by(optimizer)
+    ]
+
+
+def _gradient(tensor):
+    if tensor.grad is None:
+        return None
+    dense = tensor.grad.to_dense() if tensor.grad.is_sparse else tensor.grad
+    return dense.detach().to("cpu", copy=True)
+
+
+class Capture:
+    """From the end of the leading optimizer's step to the end of its next one."""
+
+    def __init__(self, torch, step, state):
+        self.torch = torch
+        self.spoiled = None  # why this step cannot be replayed
+        self.data = {
+            "step": step,
+            "state": state.copy(),
+            "random": equivalence_seeds.RandomState.take(torch),
+            "fetches": [],  # {"loader", "batch", "random"}, in order
+            "losses": [],
+            "updates": [],  # {"optimizer", "gradients", "memory", "change", "after"}, in order
+        }
+
+    def fetch(self, loader, batch):
+        """Keep a batch that was delivered to the program."""
+        kept = equivalence_data.copied(self.torch, batch)
+        random = equivalence_seeds.RandomState.take(self.torch)
+        self.data["fetches"].append({"loader": loader, "batch": kept, "random": random})
+
+    def loss(self, value):
+        """Keep a loss that went backward."""
+        self.data["losses"].append(value)
+
+    def before(self, number, optimizer):
+        """Keep what an optimizer is about to act on."""
+        tensors = trained_by(optimizer)
+        self.data["updates"].append(
+            {
+                "optimizer": number,
+                "gradients": [_gradient(p) for p in tensors],
+                "memory": optimizer_state(optimizer),
+                "change": [p.detach().to("cpu", copy=True) for p in tensors],
+            }
+        )
+
+    def after(self, _, optimizer, *, last):
+        """Keep what it did; `last`: this ends the window, so nobody needs the weights themselves."""
+        update = self.data["updates"][-1]
+        after = [p.detach().to("cpu", copy=True) for p in trained_by(optimizer)]
+        update["change"] = [new - old for new, old in zip(after, update["change"])]
+        update["after"] = None if last else after
+
+    def save(self, folder, number):
+        """Write `capture-<number>.pt`, whole or not at all."""
+        path = os.path.join(folder, "capture-%d.pt" % number)
+        self.torch.save(self.data, path + ".part")
+        os.replace(path + ".part", path)
+        return os.path.getsize(path)

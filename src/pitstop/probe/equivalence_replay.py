@@ -1,0 +1,151 @@
+"""One step computed again from a recording: same weights, batches, random states; other code or other arithmetic.
+
+In `plain` arithmetic the optimizer is given the recorded gradients and memory, with this program's own settings of the same
+step, so that its update is checked apart from the gradients. In every other arithmetic the optimizer finds no gradients.
+"""
+
+import math
+import os
+
+from . import equivalence_compare, equivalence_data, equivalence_seeds
+from .equivalence_arithmetic import Arithmetic
+from .equivalence_capture import _gradient, trained_by
+from .equivalence_state import hyperparameters, set_hyperparameters
+
+__all__ = ["Replay"]
+
+
+class Replay:
+    """The window of one replayed step; `entry` is what is written down."""
+
+    def __init__(self, torch, folder, number, variant, settings):
+        self.torch, self.folder, self.number = torch, folder, number
+        self.settings = settings  # hyperparameters of this program, per step and optimizer step
+        self.arithmetic = Arithmetic(torch, variant)
+        self.data = torch.load(os.path.join(folder, "capture-%d.pt" % number), weights_only=False)
+        self.fetched = self.updated = 0
+        self.losses, self.gradients = [], []
+        self.before_values = self.restore = None
+        self.entry = {
+            "capture": number,
+            "step": self.data["step"],
+            "variant": variant,
+            "errors": [],
+            "extra_fetches": 0,
+        }
+
+    def begin(self, state):
+        """Put the recorded state in place and switch arithmetic."""
+        state.force(self.data["state"], self.arithmetic.dtype, self.arithmetic.weights)
+        equivalence_seeds.RandomState.put(self.torch, self.data["random"])
+        self.arithmetic.enter()
+
+    def fetch(self, loader):
+        """Return (batch,) to hand over in place of what `loader` delivered, or None to leave it alone."""
+        expected = self.data["fetches"][self.fetched] if self.fetched < len(self.data["fetches"]) else None
+        if expected is None or expected["loader"] != loader:
+            self.entry["extra_fetches"] += 1
+            return None
+        self.fetched += 1
+        batch = equivalence_data.copied(self.torch, expected["batch"])
+        if not self.arithmetic.exact:
+            batch = equivalence_data.mapped(self.torch, batch, self.arithmetic.batch)
+        equivalence_seeds.RandomState.put(self.torch, expected["random"])
+        return (batch,)
+
+    def loss(self, value):
+        """Keep a loss that went backward."""
+        self.losses.append(value)
+
+    def before(self, number, optimizer):
+        """Keep the gradients that an optimizer is about to use, and set the stage for its update."""
+        tensors = trained_by(optimizer)
+        self.gradients.extend(_gradient(p) for p in tensors)
+        self.before_values = None
+        recorded = self._update(number)
+        if not self.arithmetic.exact or recorded is None:
+            for p in tensors:
+                p.grad = None
+            return
+        for p, gradient in zip(tensors, recorded["gradients"]):
+            p.grad = None if gradient is None else self.torch.empty_like(p, requires_grad=False).copy_(gradient)
+        try:
+            _put_memory(optimizer, recorded["memory"])
+        except ValueError as error:
+            self.entry["errors"].append("optimizer: %s" % error)
+            return
+        of_step = self.settings[self.data["step"]] if self.data["step"] < len(self.settings) else []
+        if self.updated < len(of_step) and of_step[self.updated][0] == number:
+            now = hyperparameters(optimizer)
+            set_hyperparameters(optimizer, of_step[self.updated][1])
+            self.restore = (optimizer, now)
+        self.before_values = [p.detach().to("cpu", copy=True) for p in tensors]
+
+    def after(self, number, optimizer, *, last):
+        """Compare the update, and put the weights to where the recording went on."""
+        recorded = self._update(number)
+        if recorded is None:
+            self.entry["errors"].append("other order of optimizers")
+            return
+        tensors = trained_by(optimizer)
+        if self.before_values is not None:
+            changes = [p.detach().to("cpu") - old for p, old in zip(tensors, self.before_values)]
+            eps = max(self.torch.finfo(p.dtype).eps for p in tensors)
+            error, floor = equivalence_compare.update_apart(changes, recorded["change"], self.before_values, eps)
+            self.entry.setdefault("updates", []).append({"error": error, "floor": floor, "finite": error is not None})
+        if self.restore:
+            set_hyperparameters(*self.restore)
+            self.restore = None
+        if not last and recorded["after"] is not None:
+            with self.torch.no_grad():
+                for p, value in zip(tensors, recorded["after"]):
+                    p.data.copy_(self.arithmetic.weights(value))
+        self.updated += 1
+
+    def _update(self, number):
+        updates = self.data["updates"]
+        ours = updates[self.updated] if self.updated < len(updates) else None
+        return ours if ours is not None and ours["optimizer"] == number else None
+
+    def end(self, out_folder):
+        """Switch back and return the entry: this step against the recording, and against fp64 where that exists."""
+        self.arithmetic.leave()
+        recorded = [g for update in self.data["updates"] for g in update["gradients"]]
+        entry = self.entry
+        entry["losses"] = [value if math.isfinite(value) else None for value in self.losses]
+        entry["finite"] = None not in entry["losses"] and all(
+            g is None or bool(self.torch.isfinite(g).all()) for g in self.gradients
+        )
+        entry["missing_fetches"] = len(self.data["fetches"]) - self.fetched
+        entry["backwards"] = [len(self.data["losses"]), len(self.losses)]
+        entry["to_capture"] = equivalence_compare.apart(self.losses, self.gradients, self.data["losses"], recorded)
+        path = "reference-%d.pt" % self.number
+        if self.arithmetic.variant == "float64":
+            reference = {"losses": self.losses, "gradients": self.gradients}
+            self.torch.save(reference, os.path.join(out_folder, path))
+            entry["to_float64"] = None
+        elif os.path.exists(os.path.join(self.folder, path)):
+            reference = self.torch.load(os.path.join(self.folder, path), weights_only=False)
+            entry["to_float64"] = equivalence_compare.apart(
+                self.losses, self.gradients, reference["losses"], reference["gradients"]
+            )
+        else:
+            entry["to_float64"] = None
+        return entry
+
+
+def _put_memory(optimizer, memory):
+    """Set what the optimizer remembers to the recording, in place where it is a tensor already."""
+    for p, recorded in zip(trained_by(optimizer), memory):
+        own = optimizer.state[p]
+        missing = [key for key in own if isinstance(key, str) and key not in recorded]
+        if missing and recorded:
+            raise ValueError("keeps %s, which the original does not" % ", ".join(missing))
+        for key, value in recorded.items():
+            current = own.get(key)
+            if hasattr(value, "detach") and hasattr(current, "detach") and current.shape == value.shape:
+                current.copy_(value)
+            elif hasattr(value, "detach"):
+                own[key] = value.to(p.device, copy=True) if value.ndim else value.clone()
+            else:
+                own[key] = value

@@ -1,0 +1,194 @@
+"""Gates over what the program was fed: the same batches, or at least the same samples with the same values."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import stats
+
+from pitstop.messages import say
+from pitstop.records import Gate
+from pitstop.tune.gates_material import EquivalenceRun, LoaderSeen, Moments
+
+__all__ = ["batches_equal", "sample_multiset", "sample_values", "statistics"]
+
+STATISTICS_ALPHA = 1e-3  # over all features together (Bonferroni)
+FEWEST_BATCHES = 8
+
+
+def _loader_pairs(treated: EquivalenceRun, original: EquivalenceRun) -> list[tuple[LoaderSeen, LoaderSeen]] | None:
+    """Return the training loaders of both, paired in order; None where their numbers differ."""
+    ours, theirs = treated.training_loaders(), original.training_loaders()
+    return list(zip(ours, theirs, strict=True)) if len(ours) == len(theirs) else None
+
+
+def _without_loader(name: str, treated: EquivalenceRun, original: EquivalenceRun) -> Gate:
+    if not original.training_loaders():
+        return Gate(name=name, passed=None, detail=say("gates.reason.no_loader"))
+    numbers = (len(treated.training_loaders()), len(original.training_loaders()))
+    return Gate(name=name, passed=False, detail=say("gates.detail.loaders", ours=numbers[0], theirs=numbers[1]))
+
+
+def batches_equal(treated: EquivalenceRun, *, original: EquivalenceRun) -> Gate:
+    """Each batch is bit for bit the one that the original gets with the same seed."""
+    name = "batches"
+    pairs = _loader_pairs(treated, original)
+    if not pairs:
+        return _without_loader(name, treated, original)
+    both = [(a, b) for ours, theirs in pairs for a, b in zip(ours.batches, theirs.batches, strict=False)]
+    different = sum(a != b for a, b in both)
+    return Gate(
+        name=name,
+        passed=different == 0 and bool(both),
+        measured=float(different),
+        limit=0.0,
+        detail=say("gates.detail.batches", different=different, batches=len(both)),
+        power=say("gates.power.batches", batches=len(both)),
+    )
+
+
+def sample_multiset(treated: Sequence[EquivalenceRun], *, baseline: Sequence[EquivalenceRun]) -> Gate:
+    """Check that an epoch has the same samples as often as the original's: as planned by the sampler, and as delivered."""
+    name = "sample-multiset"
+    pairs = _loader_pairs(treated[0], baseline[0])
+    if not pairs:
+        return _without_loader(name, treated[0], baseline[0])
+    wrong: list[str] = []
+    known = False
+    for ours, theirs in pairs:
+        if theirs.plan_samples is not None:
+            known = True
+            if (ours.plan_ids, ours.plan_samples) != (theirs.plan_ids, theirs.plan_samples):
+                wrong.append(say("gates.detail.plan", ours=ours.plan_samples, theirs=theirs.plan_samples))
+        fewer, more = _repeats(ours), _repeats(theirs)
+        if fewer is not None and more is not None:
+            known = True
+            if fewer > more:
+                wrong.append(say("gates.detail.repeats", ours=fewer, theirs=more))
+        whole = _whole_epochs(theirs)
+        if whole and len(set(map(frozenset, (one.items() for one in whole)))) == 1:
+            wrong += [
+                say("gates.detail.epoch", ours=one.total(), theirs=whole[0].total())
+                for one in _whole_epochs(ours)
+                if one != whole[0]
+            ]
+    if not known:
+        return Gate(name=name, passed=None, detail=say("gates.reason.no_ids"))
+    return Gate(
+        name=name,
+        passed=not wrong,
+        measured=float(len(wrong)),
+        limit=0.0,
+        detail="; ".join(wrong) or say("gates.detail.multiset", samples=pairs[0][1].plan_samples or "-"),
+        power=say("gates.power.multiset"),
+    )
+
+
+def _identities(loader: LoaderSeen) -> list[Counter[str]]:
+    """Return, per epoch seen, how often each sample came: by id, or by the hash of its first leaf where there are no ids."""
+    if all(epoch.ids for epoch in loader.epochs if epoch.samples):
+        return [Counter(epoch.ids) for epoch in loader.epochs]
+    found, start = [], 0
+    for epoch in loader.epochs:
+        found.append(Counter(loader.rows[0][start : start + epoch.samples] if loader.rows else ()))
+        start += epoch.samples
+    return found
+
+
+def _repeats(loader: LoaderSeen) -> int | None:
+    """Return how many deliveries repeat a sample of the same epoch."""
+    return sum(one.total() - len(one) for one in _identities(loader)) if loader.epochs else None
+
+
+def _whole_epochs(loader: LoaderSeen) -> list[Counter[str]]:
+    return [one for one, epoch in zip(_identities(loader), loader.epochs, strict=True) if epoch.complete]
+
+
+def sample_values(treated: Sequence[EquivalenceRun], *, baseline: Sequence[EquivalenceRun]) -> Gate:
+    """Check that a sample has the same values as in the original, wherever its transforms draw no random numbers."""
+    name = "sample-values"
+    different = shared = 0
+    random_leaves = False
+    for ours_run, theirs_run in zip(treated, baseline, strict=False):
+        for ours, theirs in _loader_pairs(ours_run, theirs_run) or []:
+            for position, mapping in _values(theirs).items():
+                if theirs.deterministic is None or not (
+                    position < len(theirs.deterministic) and theirs.deterministic[position]
+                ):
+                    random_leaves = True
+                    continue
+                mine = _values(ours).get(position, {})
+                both = mapping.keys() & mine.keys()
+                shared += len(both)
+                different += sum(mapping[key] != mine[key] for key in both)
+    if not shared:
+        return Gate(
+            name=name, passed=None, detail=say("gates.reason.random_values" if random_leaves else "gates.reason.no_ids")
+        )
+    return Gate(
+        name=name,
+        passed=different == 0,
+        measured=different / shared,
+        limit=0.0,
+        detail=say("gates.detail.values", different=different, shared=shared),
+        power=say("gates.power.values", shared=shared),
+    )
+
+
+def _values(loader: LoaderSeen) -> dict[int, dict[str, str]]:
+    """Return, per leaf with one row per sample, sample id -> hash of its values."""
+    ids = [one for epoch in loader.epochs for one in epoch.ids]
+    return {
+        position: dict(zip(ids, rows, strict=True))
+        for position, rows in enumerate(loader.rows)
+        if ids and len(rows) == len(ids)
+    }
+
+
+def statistics(treated: Sequence[EquivalenceRun], *, baseline: Sequence[EquivalenceRun]) -> Gate:
+    """Means and standard deviations per channel differ no more than batches of the original differ among themselves."""
+    name = "batch-statistics"
+    scores: list[float] = []
+    widths: list[float] = []
+    pairs = _loader_pairs(treated[0], baseline[0])
+    if not pairs:
+        return _without_loader(name, treated[0], baseline[0])
+    for number in range(len(pairs)):
+        ours = [run.training_loaders()[number].moments for run in treated if len(run.training_loaders()) > number]
+        theirs = [run.training_loaders()[number].moments for run in baseline if len(run.training_loaders()) > number]
+        for leaf in range(min(map(len, [*ours, *theirs]), default=0)):
+            score, width = _scores([one[leaf] for one in ours], [one[leaf] for one in theirs])
+            scores += score
+            widths += width
+    if not scores:
+        return Gate(name=name, passed=None, detail=say("gates.reason.few_batches", least=FEWEST_BATCHES))
+    limit = float(stats.norm.ppf(1 - STATISTICS_ALPHA / 2 / len(scores)))
+    worst = max(scores)
+    return Gate(
+        name=name,
+        passed=worst <= limit,
+        measured=worst,
+        limit=limit,
+        detail=say("gates.detail.statistics", worst=f"{worst:.1f}", limit=f"{limit:.1f}", features=len(scores)),
+        power=say("gates.power.statistics", shift=f"{float(np.median(widths)) * limit:.2g}"),
+    )
+
+
+def _scores(ours: Sequence[Moments], theirs: Sequence[Moments]) -> tuple[list[float], list[float]]:
+    """Return |z| of each feature, and each standard error as a share of the feature's standard deviation between batches."""
+    if (
+        min(sum(m.n for m in ours), sum(m.n for m in theirs)) < FEWEST_BATCHES
+        or len({len(m.sum) for m in [*ours, *theirs]}) != 1
+    ):
+        return [], []
+    (mean, variance, n), (mean_b, variance_b, n_b) = _pooled(ours), _pooled(theirs)
+    tiny = 1e-9 * (np.abs(mean_b) + 1e-12)  # a constant column
+    error = np.sqrt(variance / n + variance_b / n_b) + tiny
+    scale = np.sqrt(variance_b) + tiny
+    return list(np.abs(mean - mean_b) / error), list(error / scale)
+
+
+def _pooled(moments: Sequence[Moments]) -> tuple[np.ndarray, np.ndarray, int]:
+    n = sum(one.n for one in moments)
+    mean = np.sum([one.sum for one in moments], axis=0) / n
+    return mean, np.maximum(np.sum([one.squares for one in moments], axis=0) / n - mean**2, 0.0), n

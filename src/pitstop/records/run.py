@@ -70,6 +70,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     usage: TreeUsage
     end: EndOfRun | None = None  # None: the probe never said (killed, or not connected)
     timed_out: bool = False
+    over_memory: bool = False  # ended for its memory, by pitstop's limit or by the kernel
+    ended_by: str = "program"  # or what pitstop ended it for: "timeout", "memory", "disk"
     connected: bool = True  # the probe reported from at least one Python process
     stack_samples: tuple[
         tuple[str, int], ...

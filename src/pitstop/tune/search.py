@@ -32,12 +32,14 @@ from pitstop.tune.search_actions import (
     SearchOptions,
 )
 from pitstop.tune.search_budget import affordable_looks, can_screen, check_cost_ns, confirm_cost_ns, trial_cost_ns
-from pitstop.tune.search_combining import Unknown, best_known, choose_finalists, climb, walk
+from pitstop.tune.search_combining import climb
 from pitstop.tune.search_confirming import Confirming, Finalist
 from pitstop.tune.search_facts import Facts, Table, add, is_measured, tabulate
 from pitstop.tune.search_finish import finish
 from pitstop.tune.search_gating import clear, excluded_by_gates, report_on
+from pitstop.tune.search_ranking import best_known, choose_finalists
 from pitstop.tune.search_screening import next_single
+from pitstop.tune.search_walk import Unknown, View, Wanted, walk
 
 __all__ = ["Combining", "Gating", "Phase", "Screening", "Search", "next_action", "observe", "replay", "start"]
 
@@ -156,14 +158,17 @@ def _plan_screening(facts: Facts, table: Table) -> Action | Phase:
 def _plan_combining(facts: Facts, table: Table) -> Action | Phase:
     if stop := _baseline_trouble(facts, table):
         return stop
-    excluded, forbidden = excluded_by_gates(facts)
+    view = _view(facts, table)
 
-    def known(key: Key) -> ScreenEstimate | Unknown | None:
-        if key in table.failures or key in table.over_memory or table.busy.get(key, 0) >= facts.options.busy_repeats:
+    def known(wanted: Wanted) -> ScreenEstimate | Unknown | None:
+        key = wanted.key
+        if key in table.failures or key in table.over_memory:
             return None
-        return table.estimates.get(key) or Unknown(key)
+        found = table.estimates.get(key)
+        enough = found is not None and found.runs >= wanted.runs
+        return found if enough or table.busy.get(key, 0) >= facts.options.busy_repeats else Unknown(key)
 
-    found = walk(climb(facts, table, excluded=excluded, forbidden=forbidden), known)
+    found = walk(climb(view), known)
     if isinstance(found, Unknown):
         best = _best(facts, table)
         if len(facts.trials) < facts.options.most_trials and can_screen(found.key, best=best, facts=facts, table=table):
@@ -172,8 +177,8 @@ def _plan_combining(facts: Facts, table: Table) -> Action | Phase:
     if _wants_baseline(facts, table, found, at_end=True):
         return _measure((), table=table)
     if not found:
-        return Finished(why="search.unsafe_only" if excluded or forbidden else "search.nothing_pays")
-    return Gating(finalists=choose_finalists(found, facts=facts, table=table, excluded=excluded, forbidden=forbidden))
+        return Finished(why="search.unsafe_only" if view.excluded or view.forbidden else "search.nothing_pays")
+    return Gating(finalists=choose_finalists(found, view=view))
 
 
 def _plan_gating(facts: Facts, table: Table, phase: Gating) -> Action | Phase:
@@ -229,9 +234,13 @@ def _baseline_trouble(facts: Facts, table: Table) -> Finished | None:
     return None
 
 
-def _best(facts: Facts, table: Table) -> Key:
+def _view(facts: Facts, table: Table) -> View:
     excluded, forbidden = excluded_by_gates(facts)
-    return best_known(facts, table, excluded=excluded, forbidden=forbidden)
+    return View(facts=facts, table=table, excluded=excluded, forbidden=forbidden)
+
+
+def _best(facts: Facts, table: Table) -> Key:
+    return best_known(_view(facts, table))
 
 
 def _wants_baseline(facts: Facts, table: Table, best: Key, *, at_end: bool) -> bool:

@@ -1,192 +1,167 @@
-"""Which survivors go together: the full combination first, because it is usually right, then only what pays.
+"""Which survivors go together: the full combination first, because it is usually right, then only what pays."""
 
-`climb` is written as if measuring were a function call: it yields the set it wants measured and is sent what is known
-of it (None: failed, or needs too much memory). `walk` runs it against the table up to the first set not yet measured, so
-the algorithm keeps no state of its own and a replay of the observations repeats it.
-"""
-
-from collections.abc import Callable, Generator, Iterator
-from typing import TypeVar
-
-import msgspec
+from collections.abc import Iterator
 
 from pitstop.records import Proposal
 from pitstop.stats.screening import ScreenEstimate
 from pitstop.tune.search_actions import Key
-from pitstop.tune.search_facts import Facts, Table, canonical
+from pitstop.tune.search_facts import canonical
 from pitstop.tune.search_screening import (
     beyond_ceiling,
-    difference_error,
+    clearly_pays,
     groups_of,
     knee,
     pays,
     survivors,
+    unclear_difference,
     unusable_singles,
-    usable,
 )
+from pitstop.tune.search_walk import Measuring, View, Wanted
 
-__all__ = ["Climb", "Unknown", "best_known", "choose_finalists", "climb", "walk"]
-
-Climb = Generator[Key, ScreenEstimate | None, Key]
-Answer = TypeVar("Answer")
-Result = TypeVar("Result")
+__all__ = ["climb"]
 
 _MOST_ROUNDS = 3
 # The full combination is taken as it is when it keeps this share of what its members gained one by one, beyond the best
 # single: gains of members that work on the same part of the step overlap (Amdahl), and two halves would not pay.
 _FULL_KEEPS = 0.5
 
-
-class Unknown(msgspec.Struct, frozen=True):
-    """The set that must be measured (or checked) before a walk can go on."""
-
-    key: Key
+Found = tuple[Key, ScreenEstimate]
 
 
-def walk(steps: Generator[Key, Answer, Result], known: Callable[[Key], Answer | Unknown]) -> Result | Unknown:
-    """Run `steps` on what is known; return its result, or the first thing that is not known."""
-    try:
-        wanted = next(steps)
-        while True:
-            answer = known(wanted)
-            if isinstance(answer, Unknown):
-                return answer
-            wanted = steps.send(answer)
-    except StopIteration as end:
-        result: Result = end.value
-        return result
-
-
-def climb(facts: Facts, table: Table, *, excluded: frozenset[str], forbidden: frozenset[Key]) -> Climb:
+def climb(view: View) -> Measuring[Key]:
     """Return (as the generator's value) the best set found; () where nothing pays.
 
-    `excluded` proposals and `forbidden` sets failed a numerics gate and are not built upon.
+    Survivors of screening together; then everything that did not clearly harm, at once, since some treatments gain only
+    in company (more workers only with fewer threads); then single changes, until none pays.
     """
-    singles = [key for key in survivors(facts, table, excluded=excluded) if key not in forbidden]
+    singles = [key for key in survivors(view.facts, view.table, excluded=view.excluded) if key not in view.forbidden]
     if not singles:
         return ()
-    current, estimate = singles[0], table.estimates[singles[0]]
-    if len(singles) > 1:
-        current, estimate = yield from _combine(singles, facts=facts, table=table, forbidden=forbidden)
+    sure = [key for key in singles if clearly_pays(view.table.estimates[key], facts=view.facts)]
+    found = yield from _combine(sure or singles, view=view)
+    found = yield from _with_everything(found, view=view)
     for _ in range(_MOST_ROUNDS):
-        before = current
-        for change in list(_variations(current, estimate, facts=facts, table=table, excluded=excluded)):
-            # a variation is of the set that the round began with; a later one is applied on top of what was gained
-            key = _apply(change, current, facts=facts)
-            if key in forbidden or key == current:
-                continue
-            tried = yield key
-            if tried is not None and pays(tried, estimate, facts=facts):
-                current, estimate = key, tried
-        if current == before:
+        before = found
+        for change in (*_additions(found, view=view), *_swaps(found, view=view)):
+            # a later change is tried on top of what the round has gained so far
+            key = _apply([change], found[0], view=view)
+            if key not in view.forbidden and key != found[0]:
+                found = yield from _better(key, found, view=view)
+        if found[0] == before[0]:
             break
-    return current
+    return found[0]
 
 
-def best_known(facts: Facts, table: Table, *, excluded: frozenset[str], forbidden: frozenset[Key]) -> Key:
-    """Return the best set measured so far that pays, for when the budget forbids more; () without any."""
-    ranked = _ranked(facts, table, excluded=excluded, forbidden=forbidden)
-    return ranked[0] if ranked else ()
-
-
-def choose_finalists(
-    best: Key, *, facts: Facts, table: Table, excluded: frozenset[str], forbidden: frozenset[Key]
-) -> tuple[Key, ...]:
-    """Return the sets to confirm, the best first: it alone where screening left no doubt that it clears the margin.
-
-    Otherwise the next best measured sets stand beside it, since the choice between them was by noise.
-    """
-    estimate = table.estimates[best]
-    clear = pays(estimate, None, facts=facts) and estimate.log_ratio > 3 * estimate.standard_error
-    if clear or facts.options.max_finalists == 1:
-        return (best,)
-    others = [key for key in _ranked(facts, table, excluded=excluded, forbidden=forbidden) if key != best]
-    close = [
-        key
-        for key in others
-        if estimate.log_ratio - table.estimates[key].log_ratio < difference_error(estimate, table.estimates[key])
-    ]
-    return (best, *close[: facts.options.max_finalists - 1])
-
-
-def _combine(
-    singles: list[Key], *, facts: Facts, table: Table, forbidden: frozenset[Key]
-) -> Generator[Key, ScreenEstimate | None, tuple[Key, ScreenEstimate]]:
-    best, estimate = singles[0], table.estimates[singles[0]]
-    full = canonical((name for key in singles for name in key), proposals=facts.proposals)
-    whole = None if full in forbidden else (yield full)
+def _combine(singles: list[Key], *, view: View) -> Measuring[Found]:
+    """Take the singles together if that keeps most of their gains, else add them one by one as far as each pays."""
+    found = singles[0], view.table.estimates[singles[0]]
+    if len(singles) == 1:
+        return found
+    full = canonical((name for key in singles for name in key), proposals=view.facts.proposals)
+    whole = None if full in view.forbidden else (yield Wanted(full))
     if whole is not None:
-        expected = sum(table.estimates[key].log_ratio for key in singles[1:])
-        gained = whole.log_ratio - estimate.log_ratio
-        if gained >= _FULL_KEEPS * expected and pays(whole, None, facts=facts):
+        expected = sum(view.table.estimates[key].log_ratio for key in singles[1:])
+        if whole.log_ratio - found[1].log_ratio >= _FULL_KEEPS * expected and pays(whole, None, facts=view.facts):
             return full, whole
     for single in singles[1:]:
-        wider = canonical((*best, *single), proposals=facts.proposals)
-        if wider in forbidden:
-            continue
-        tried = yield wider
-        if tried is not None and pays(tried, estimate, facts=facts):
-            best, estimate = wider, tried
-    if whole is not None and pays(whole, estimate, facts=facts):
+        wider = canonical((*found[0], *single), proposals=view.facts.proposals)
+        if wider not in view.forbidden:
+            found = yield from _better(wider, found, view=view)
+    if whole is not None and pays(whole, found[1], facts=view.facts):
         return full, whole
-    return best, estimate
+    return found
 
 
-def _variations(
-    current: Key, estimate: ScreenEstimate, *, facts: Facts, table: Table, excluded: frozenset[str]
-) -> Iterator[Proposal]:
-    """Yield what to put into the current set: neighbours on its own ladders, then members of other groups.
-
-    A treatment that gained nothing alone may gain once another has moved the bottleneck, and the best setting of one
-    may move with another (threads with workers), so what did not clearly harm gets a second chance on top.
-    """
-    bad = excluded | unusable_singles(table)
-    swaps: list[tuple[float, Proposal]] = []
-    additions: list[tuple[float, Proposal]] = []
-    for ladder in groups_of(facts.proposals):
-        names = [proposal.name for proposal in ladder]
-        inside = next((index for index, name in enumerate(names) if name in current), None)
-        if inside is not None:
-            if len(current) > 1:
-                swaps += [
-                    (_single_gain(ladder[index], table=table), ladder[index])
-                    for index in (inside - 1, inside + 1)
-                    if 0 <= index < len(ladder) and names[index] not in bad
-                ]
+def _with_everything(found: Found, *, view: View) -> Measuring[Found]:
+    """Add all additions at once, also with the next setting up a ladder; where that pays, leave out what does not."""
+    additions = [one for one in _additions(found, view=view) if _harmless(one, view=view)]
+    start = found
+    for swap in (None, *_swaps(found, view=view, upward=True)):
+        changes = [*additions, swap] if swap else additions
+        key = _apply(changes, start[0], view=view)
+        if len(changes) > 1 and key not in view.forbidden:
+            found = yield from _better(key, found, view=view)
+    if found[0] == start[0]:
+        return found
+    for name in sorted(set(found[0]) - set(start[0]), key=lambda one: _single_gain(one, view=view)):
+        less = tuple(other for other in found[0] if other != name)
+        if not less or less in view.forbidden:
             continue
-        found = knee(ladder, facts=facts, table=table, excluded=excluded)
-        candidate = next((one for one in ladder if (one.name,) == found), None) or next(
+        without = yield Wanted(less)
+        if without is not None:
+            found = yield from _better(found[0], (less, without), view=view)
+    return found
+
+
+def _better(candidate: Key, current: Found, *, view: View) -> Measuring[Found]:
+    """Return the one to go on with; while it is unclear whether the change pays, whichever has fewer runs runs again."""
+    key, estimate = current
+    while True:
+        tried = yield Wanted(candidate)
+        if tried is None:
+            return current
+        if not unclear_difference(tried, estimate, facts=view.facts):
+            break
+        again, runs = (candidate, tried.runs) if tried.runs <= estimate.runs else (key, estimate.runs)
+        if runs >= view.facts.options.screen_runs:
+            break
+        more = yield Wanted(again, runs + 1)
+        if more is None or more.runs <= runs:  # the machine is too busy for another run
+            break
+        # Reached only when walked again with a table that has the run: both estimates are then those of that table.
+        estimate = view.table.estimates[key]
+    return (candidate, tried) if pays(tried, estimate, facts=view.facts) else (key, estimate)
+
+
+def _additions(found: Found, *, view: View) -> Iterator[Proposal]:
+    """Yield one setting of every group outside the set that did not clearly harm alone, the best first.
+
+    What gained nothing alone may gain once another treatment has moved the bottleneck.
+    """
+    bad = view.excluded | unusable_singles(view.table)
+    additions = []
+    for ladder in groups_of(view.facts.proposals):
+        if any(one.name in found[0] for one in ladder):
+            continue
+        best = knee(ladder, facts=view.facts, table=view.table, excluded=view.excluded)
+        candidate = next((one for one in ladder if (one.name,) == best), None) or next(
             (one for one in ladder if one.name not in bad), None
         )
-        if candidate is None or beyond_ceiling(candidate, facts=facts, speedup=estimate.speedup):
+        if candidate is None or beyond_ceiling(candidate, facts=view.facts, speedup=found[1].speedup):
             continue
-        alone = table.estimates.get((candidate.name,))
+        alone = view.table.estimates.get((candidate.name,))
         if alone is None or alone.log_ratio + 2 * alone.standard_error > 0:
-            additions.append((_single_gain(candidate, table=table), candidate))
-    for _, proposal in sorted(additions, key=lambda pair: -pair[0]):
-        yield proposal
-    for _, proposal in sorted(swaps, key=lambda pair: -pair[0]):
-        yield proposal
+            additions.append(candidate)
+    yield from sorted(additions, key=lambda one: -_single_gain(one.name, view=view))
 
 
-def _apply(change: Proposal, current: Key, *, facts: Facts) -> Key:
-    group = {proposal.name: proposal.group for proposal in facts.proposals}
-    kept = (name for name in current if group[name] != change.group)
-    return canonical((*kept, change.name), proposals=facts.proposals)
+def _swaps(found: Found, *, view: View, upward: bool = False) -> Iterator[Proposal]:
+    """Yield the neighbours, on their own ladders, of the settings in the set, the best first.
+
+    The best setting of one treatment may move with another (threads with workers); in a set of one it cannot have.
+    """
+    bad = view.excluded | unusable_singles(view.table)
+    swaps = []
+    for ladder in groups_of(view.facts.proposals):
+        inside = next((index for index, one in enumerate(ladder) if one.name in found[0]), None)
+        if inside is not None and (upward or len(found[0]) > 1):
+            places = (inside + 1,) if upward else (inside - 1, inside + 1)
+            swaps += [ladder[at] for at in places if 0 <= at < len(ladder) and ladder[at].name not in bad]
+    yield from sorted(swaps, key=lambda one: -_single_gain(one.name, view=view))
 
 
-def _single_gain(proposal: Proposal, *, table: Table) -> float:
-    alone = table.estimates.get((proposal.name,))
+def _apply(changes: list[Proposal], key: Key, *, view: View) -> Key:
+    group = {proposal.name: proposal.group for proposal in view.facts.proposals}
+    changed = {change.group for change in changes}
+    kept = (name for name in key if group[name] not in changed)
+    return canonical((*kept, *(change.name for change in changes)), proposals=view.facts.proposals)
+
+
+def _harmless(proposal: Proposal, *, view: View) -> bool:
+    alone = view.table.estimates.get((proposal.name,))
+    return alone is None or alone.log_ratio + alone.standard_error > 0
+
+
+def _single_gain(name: str, *, view: View) -> float:
+    alone = view.table.estimates.get((name,))
     return alone.log_ratio if alone else 0.0
-
-
-def _ranked(facts: Facts, table: Table, *, excluded: frozenset[str], forbidden: frozenset[Key]) -> list[Key]:
-    found = [
-        key
-        for key, estimate in table.estimates.items()
-        if usable(key, table=table)
-        and key not in forbidden
-        and not excluded & set(key)
-        and pays(estimate, None, facts=facts)
-    ]
-    return sorted(found, key=lambda key: (-table.estimates[key].log_ratio, len(key)))

@@ -7,11 +7,12 @@ import msgspec
 from pitstop.tune.search import Combining, Gating, Screening, Search
 from pitstop.tune.search_actions import CheckNumerics, Finish
 from pitstop.tune.search_budget import check_cost_ns, confirm_cost_ns, trial_cost_ns
-from pitstop.tune.search_combining import best_known
 from pitstop.tune.search_confirming import Confirming, next_run
 from pitstop.tune.search_facts import Facts, Table, tabulate
 from pitstop.tune.search_gating import excluded_by_gates
+from pitstop.tune.search_ranking import best_known
 from pitstop.tune.search_screening import groups_of, passed_over, survivors
+from pitstop.tune.search_walk import View
 
 __all__ = ["Progress", "describe"]
 
@@ -80,7 +81,7 @@ def _left_to_screen(facts: Facts, table: Table) -> int:
 
 def _best(facts: Facts, table: Table) -> tuple[str, ...]:
     excluded, forbidden = excluded_by_gates(facts)
-    best = best_known(facts, table, excluded=excluded, forbidden=forbidden)
+    best = best_known(View(facts=facts, table=table, excluded=excluded, forbidden=forbidden))
     if best:
         return best
     paying = survivors(facts, table, excluded=excluded)

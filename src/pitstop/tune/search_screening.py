@@ -5,6 +5,7 @@ puts the setting that asks least of the machine first: where several are as fast
 """
 
 import math
+from collections.abc import Sequence
 
 from pitstop.records import Proposal
 from pitstop.stats.screening import ScreenEstimate
@@ -13,6 +14,7 @@ from pitstop.tune.search_facts import Facts, Table
 
 __all__ = [
     "beyond_ceiling",
+    "clearly_pays",
     "difference_error",
     "groups_of",
     "knee",
@@ -20,6 +22,7 @@ __all__ = [
     "passed_over",
     "pays",
     "survivors",
+    "unclear_difference",
     "unusable_singles",
     "usable",
 ]
@@ -43,16 +46,30 @@ def groups_of(proposals: tuple[Proposal, ...]) -> tuple[tuple[Proposal, ...], ..
 def next_single(facts: Facts, table: Table) -> Key | None:
     """Return the proposal to screen next, or None when screening is done.
 
-    First the first rung of every ladder, then the second rungs, and so on; last, again, those of which it is unclear
-    whether they pay, the most promising first.
+    Up the ladder whose ceiling is farthest above what it gained so far. Then, if nothing clearly pays, again those of
+    which it is unclear, the most promising first; if something does, they are tried on top of it instead (`climb`).
     """
-    ladders = groups_of(facts.proposals)
-    for rung in range(max(map(len, ladders), default=0)):
-        for ladder in ladders:
-            if rung >= len(ladder) or _settled(ladder[rung], facts=facts, table=table):
-                continue
-            if passed_over(ladder[rung], facts=facts, table=table) is None:
-                return (ladder[rung].name,)
+    promising: tuple[float, Key] | None = None
+    for ladder in groups_of(facts.proposals):
+        rung = next((one for one in ladder if not _settled(one, facts=facts, table=table)), None)
+        while rung is not None and passed_over(rung, facts=facts, table=table) is not None:
+            rung = next(
+                (one for one in ladder[ladder.index(rung) + 1 :] if not _settled(one, facts=facts, table=table)), None
+            )
+        if rung is None:
+            continue
+        gained = max(
+            (table.estimates[key].log_ratio for one in ladder if (key := (one.name,)) in table.estimates), default=0.0
+        )
+        left = math.log(_promise(ladder)) - max(0.0, gained)
+        if promising is None or left > promising[0]:
+            promising = left, (rung.name,)
+    if promising is not None:
+        return promising[1]
+    if any(
+        clearly_pays(estimate, facts=facts) for key, estimate in table.estimates.items() if usable(key, table=table)
+    ):
+        return None
     unclear = [
         (estimate.log_ratio, key)
         for key, estimate in table.estimates.items()
@@ -129,6 +146,18 @@ def pays(estimate: ScreenEstimate, reference: ScreenEstimate | None, *, facts: F
     return gain > max(math.log1p(facts.options.margin) / 2, _PAYS * difference_error(estimate, reference))
 
 
+def clearly_pays(estimate: ScreenEstimate, *, facts: Facts) -> bool:
+    """Whether the gain over the baseline is beyond the margin and beyond what noise does."""
+    return estimate.log_ratio - _CLEAR * estimate.standard_error > math.log1p(facts.options.margin)
+
+
+def unclear_difference(estimate: ScreenEstimate, reference: ScreenEstimate, *, facts: Facts) -> bool:
+    """Whether another run could well turn the answer of `pays`; a change that looks like nothing gets no second one."""
+    error = difference_error(estimate, reference)
+    gain = estimate.log_ratio - reference.log_ratio
+    return gain > error / 2 and gain < max(math.log1p(facts.options.margin) / 2, _PAYS * error) + error
+
+
 def difference_error(one: ScreenEstimate, other: ScreenEstimate | None) -> float:
     """Return the standard error of the difference of two sets (or of one against the baseline)."""
     return math.hypot(one.standard_error, other.standard_error) if other else one.standard_error
@@ -145,7 +174,7 @@ def beyond_ceiling(proposal: Proposal, *, facts: Facts, speedup: float = 1.0) ->
     return removable < 1.0 and 1.0 / (1.0 - removable) <= 1.0 + facts.options.margin
 
 
-def _promise(ladder: list[Proposal]) -> float:
+def _promise(ladder: Sequence[Proposal]) -> float:
     return max(_UNKNOWN_CEILING if math.isinf(one.ceiling) else one.ceiling for one in ladder)
 
 

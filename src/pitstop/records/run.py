@@ -26,6 +26,7 @@ class EndOfRun(msgspec.Struct, frozen=True, kw_only=True):
     compiled_graphs: int = 0
     graph_breaks: int = 0
     recompiles: int = 0
+    compiles_after_warmup: int = 0  # compilations begun after `warmup_steps`
     peak_device_bytes: int | None = None
 
 

@@ -1,0 +1,133 @@
+"""The parent's side of the probe's protocol (docs/architecture.md): what it is told, and what it left behind."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+import pitstop
+from pitstop.measure.events import EventFile, read_events
+from pitstop.measure.sightings import Seen, read_sightings
+from pitstop.records import EndOfRun, EventKind, Evidence, ProcessEvents
+
+__all__ = ["ProbeConfig", "ProbeReading", "prepare_probe", "read_probe"]
+
+SCHEMA = 1
+# What ends a step, best first: the process with the most of the best kind is the one that trains.
+_CLOCKS = (EventKind.STEP, EventKind.OPTIMIZER, EventKind.BACKWARD, EventKind.FORWARD, EventKind.FETCH)
+
+
+class ProbeConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """What the probe is asked to do.
+
+    The program is ended after `stop_after_steps` steps, or once `stop_after_ns` have passed since its first step ended and
+    `stop_min_steps` are done; None means that it runs to its own end.
+    """
+
+    mode: Literal["profile", "clock", "equivalence"]
+    project_root: str
+    stop_after_steps: int | None = None
+    stop_after_ns: int | None = None
+    stop_min_steps: int = 0
+    warmup_steps: int = 0
+    sample_hz: int = 0  # stack samples per second in profile mode, 0 = off
+    equivalence: dict[str, object] | None = None
+    schema: int = SCHEMA
+
+
+class ProbeReading(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that a probe folder says. `connected`: the probe was there in at least one Python process."""
+
+    processes: tuple[ProcessEvents, ...]
+    evidence: Evidence
+    end: EndOfRun | None
+    stack_samples: tuple[tuple[str, int], ...]
+    faults: tuple[str, ...]
+    connected: bool
+
+
+def prepare_probe(folder: Path, config: ProbeConfig, env: Mapping[str, str]) -> dict[str, str]:
+    """Write `config.json` into `folder` and return what to add to the environment `env` of the command."""
+    (folder / "config.json").write_bytes(msgspec.json.encode(config))
+    inject = str(Path(pitstop.__file__).resolve().parent / "probe" / "inject")
+    users = env.get("PYTHONPATH", "")
+    # An empty entry would mean the working directory, which the user did not ask for.
+    return {"PITSTOP_PROBE_DIR": str(folder.resolve()), "PYTHONPATH": f"{inject}:{users}" if users else inject}
+
+
+def read_probe(folder: Path, *, project_root: str) -> ProbeReading:
+    """Return what the probe wrote into `folder`. Damaged or missing files become faults in words; nothing is raised."""
+    stems = sorted({path.name.split(".")[0] for path in folder.glob("*-*.*")}, key=_start_stamp)
+    seen = {stem: read_sightings(folder / f"{stem}.sightings.jsonl") for stem in stems}
+    files = {stem: read_events(path) for stem in stems if (path := folder / f"{stem}.events").exists()}
+    main = _training(files)
+    known = seen[main] if main is not None else _first_with_environment(seen)
+    faults = [fault for stem in stems for fault in (*(files[stem].faults if stem in files else ()), *seen[stem].faults)]
+    faults += [f"{fault.where}: {fault.error}" for stem in stems for fault in seen[stem].probe_faults]
+    end, end_faults = _read_end(folder, main, stems)
+    samples, sample_faults = _read_samples(folder, [stem for stem in stems if stem == main or _is_worker(files, stem)])
+    return ProbeReading(
+        processes=tuple(
+            ProcessEvents(pid=file.pid, role="main" if stem == main else file.role, events=file.events)
+            for stem, file in files.items()
+        ),
+        evidence=known.evidence(project_root),
+        end=end,
+        stack_samples=samples,
+        faults=(*faults, *end_faults, *sample_faults),
+        connected=bool(stems),
+    )
+
+
+def _start_stamp(stem: str) -> tuple[int, str]:
+    stamp = stem.rpartition("-")[2]
+    return (int(stamp) if stamp.isdecimal() else 0, stem)
+
+
+def _training(files: Mapping[str, EventFile]) -> str | None:
+    """Return the stem of the process with the most events of the best step-ending kind; the first among equals."""
+    best: tuple[tuple[int, ...], str] | None = None
+    for stem, file in files.items():
+        if file.role == "worker":
+            continue
+        kinds = [event.kind for event in file.events]
+        counts = tuple(kinds.count(kind) for kind in _CLOCKS)
+        if any(counts) and (best is None or counts > best[0]):
+            best = (counts, stem)
+    return best[1] if best is not None else None
+
+
+def _first_with_environment(seen: Mapping[str, Seen]) -> Seen:
+    return next((found for found in seen.values() if found.environment is not None), Seen())
+
+
+def _is_worker(files: Mapping[str, EventFile], stem: str) -> bool:
+    return stem in files and files[stem].role == "worker"
+
+
+def _read_end(folder: Path, main: str | None, stems: list[str]) -> tuple[EndOfRun | None, list[str]]:
+    """Return the training process's end, or where nothing trained the end of the first process that has one."""
+    for stem in [main] if main is not None else stems:
+        path = folder / f"{stem}.end.json"
+        if path.exists():
+            try:
+                return msgspec.json.decode(path.read_bytes(), type=EndOfRun), []
+            except (msgspec.MsgspecError, OSError) as error:
+                return None, [f"{path.name}: {error}"]
+    return None, []
+
+
+def _read_samples(folder: Path, stems: list[str]) -> tuple[tuple[tuple[str, int], ...], list[str]]:
+    total: dict[str, int] = {}
+    faults: list[str] = []
+    for stem in stems:
+        path = folder / f"{stem}.samples.json"
+        if not path.exists():
+            continue
+        try:
+            for where, count in msgspec.json.decode(path.read_bytes(), type=dict[str, int]).items():
+                total[where] = total.get(where, 0) + count
+        except (msgspec.MsgspecError, OSError) as error:
+            faults.append(f"{path.name}: {error}")
+    return tuple(sorted(total.items(), key=lambda item: (-item[1], item[0]))), faults

@@ -1,0 +1,54 @@
+"""What the probe says when the program ends: `end.json`."""
+
+import json
+import math
+import os
+import sys
+
+
+def write_end(session, reason):
+    """Write this process's `EndOfRun`; a process that never saw torch or a step has nothing to say."""
+    torch = sys.modules.get("torch")
+    if session.clock.steps == 0 and torch is None:
+        return
+    loss = _loss(session.last_loss)
+    end = {
+        "reason": reason,
+        "steps": session.clock.steps,
+        "last_loss": loss if loss is not None and math.isfinite(loss) else None,
+        "loss_finite": None if loss is None else math.isfinite(loss),
+        "compiles_after_warmup": _after_warmup(session),
+        "peak_device_bytes": _peak_device_bytes(torch),
+    }
+    end.update(_compile_counters())
+    path = os.path.join(session.folder, session.recorder.stem + ".end.json")
+    with open(path + ".part", "w", encoding="utf-8") as file:
+        json.dump(end, file)
+    os.replace(path + ".part", path)
+
+
+def _loss(tensor):
+    return None if tensor is None else float(tensor.double().sum())
+
+
+def _after_warmup(session):
+    before = session.compiles_before_window
+    return 0 if before is None else session.compiles - before
+
+
+def _peak_device_bytes(torch):
+    if torch is None or not hasattr(torch, "cuda") or not torch.cuda.is_initialized():
+        return None
+    return sum(torch.cuda.max_memory_allocated(device) for device in range(torch.cuda.device_count()))
+
+
+def _compile_counters():
+    dynamo = sys.modules.get("torch._dynamo.utils")
+    if dynamo is None:
+        return {"compiled_graphs": 0, "graph_breaks": 0, "recompiles": 0}
+    counters = dynamo.counters
+    return {
+        "compiled_graphs": int(counters["stats"]["unique_graphs"]) if "stats" in counters else 0,
+        "graph_breaks": int(sum(counters["graph_break"].values())) if "graph_break" in counters else 0,
+        "recompiles": sum(len(reasons) for reasons in getattr(dynamo, "guard_failures", {}).values()),
+    }

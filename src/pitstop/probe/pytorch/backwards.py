@@ -1,0 +1,71 @@
+"""Backward passes: `torch.autograd.backward`, which `Tensor.backward` calls through the module, so one patch sees each once."""
+
+import functools
+import time
+from _thread import get_ident
+
+from ..recorder import BACKWARD
+from .hooked import BACKWARD_RUNS
+
+
+def install(hooked):
+    """Patch `torch.autograd.backward`. Nested calls (re-entrant checkpointing) belong to the outer one."""
+    original = hooked.torch.autograd.backward
+    now, busy, clock, looking = time.monotonic_ns, hooked.busy, hooked.clock, hooked.looking
+    is_compiling, look, done = hooked.is_compiling, _make_look(hooked), _make_done(hooked)
+
+    @functools.wraps(original)
+    def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, *args, **kwargs):
+        ident = get_ident()
+        if is_compiling() or BACKWARD_RUNS in busy:
+            return original(tensors, grad_tensors, retain_graph, create_graph, *args, **kwargs)
+        if looking.open:
+            look(retain_graph, create_graph)
+        was_busy = ident in busy
+        busy.update((ident, BACKWARD_RUNS))
+        start_ns = now()
+        try:
+            result = original(tensors, grad_tensors, retain_graph, create_graph, *args, **kwargs)
+        finally:
+            busy.discard(BACKWARD_RUNS)
+            if not was_busy:
+                busy.discard(ident)
+        done(tensors, start_ns, now())
+        clock.tick(BACKWARD)
+        return result
+
+    hooked.torch.autograd.backward = hooked.own(backward, "backward")
+
+
+def _make_look(hooked):
+    session, looking = hooked.session, hooked.looking
+    seen = [0]
+
+    def look(retain_graph, create_graph):
+        try:
+            if looking.is_new("backward"):
+                seen[0] += 1
+                keeps = bool(create_graph if retain_graph is None else retain_graph)
+                session.sightings.write(
+                    "backward", id=seen[0], stack=looking.stack(), create_graph=bool(create_graph), retain_graph=keeps
+                )
+        except Exception as error:
+            session.fault("look at backward", error)
+
+    return look
+
+
+def _make_done(hooked):
+    session, record, tensor_class = hooked.session, hooked.record, hooked.torch.Tensor
+
+    def done(tensors, start_ns, end_ns):
+        try:
+            record(BACKWARD, 0, start_ns, end_ns)
+            if not isinstance(tensors, tensor_class) and len(tensors) == 1:
+                tensors = tensors[0]
+            if isinstance(tensors, tensor_class):
+                session.last_loss = tensors.detach()
+        except Exception as error:
+            session.fault("backward", error)
+
+    return done

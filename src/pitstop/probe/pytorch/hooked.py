@@ -1,0 +1,74 @@
+"""What the hooks of one process share: numbers of objects, which threads are inside a call, and how dynamo is kept away."""
+
+import sys
+from typing import Any
+
+from ..sightings import Numbers
+from .frame_names import FrameNames
+from .looking import Looking
+
+BACKWARD_RUNS = 0  # in `busy` while a backward runs: autograd may call modules from threads of its own
+
+
+class Hooked:
+    """Shared state. `busy` holds the ident of every thread inside a module call, fetch or backward (no ident is 0)."""
+
+    def __init__(self, torch, session):
+        self.torch = torch
+        self.session = session
+        self.profile = session.mode == "profile"
+        self.record = session.recorder.record
+        self.clock = session.clock
+        self.categories = {}  # code object -> category of the ledger, for the sampler
+        self.busy = set()
+        self.modules = Numbers()
+        self.loaders = Numbers()
+        self.optimizers = Numbers()
+        self.looking = Looking(self)
+        self.names = FrameNames(self)
+        self.environment: Any = None
+        self.discovery: Any = None
+        self.discovery_was_on = False
+        self.is_compiling = _is_compiling(torch)
+
+    def phase_begins(self):
+        """Look closer: a loader is iterated for the first time, so other modules may be called, from other places."""
+        self.environment.used()
+        self.looking.again()
+        if self.discovery is not None:
+            self.discovery.begin()
+
+    def forget(self):
+        """In a forked child: nobody is inside anything."""
+        self.busy.clear()
+        self.environment.forget()
+
+    def begin_window(self):
+        """Count compilations from here on: warm-up is over."""
+        self.session.compiles_before_window = self.session.compiles
+
+    def own(self, function, category=None):
+        """Tell dynamo that this wrapper is library code, not the program's, and the sampler what it means to be in it.
+
+        Without this dynamo compiles the wrapper's frame where it would have left torch's own alone, and graphs change.
+        """
+        code = function.__code__
+        if category is not None:
+            self.categories[code] = category
+        frames: Any = getattr(self.torch._C, "_dynamo", None)
+        frames = getattr(frames, "eval_frame", None)
+        if hasattr(frames, "set_code_exec_strategy"):
+            frames.set_code_exec_strategy(
+                code, frames._FrameExecStrategy(frames._FrameAction.SKIP, frames._FrameAction.DEFAULT)
+            )
+        elif hasattr(frames, "skip_code"):  # before torch 2.7
+            frames.skip_code(code)
+        return function
+
+
+def _is_compiling(torch):
+    """Return torch's own question, which dynamo knows as a constant while it traces."""
+    compiler: Any = getattr(torch, "compiler", None)
+    if hasattr(compiler, "is_compiling"):
+        return compiler.is_compiling
+    return sys.modules["torch._utils"].is_compiling

@@ -1,0 +1,29 @@
+"""Installs the hooks that a mode asks for, each in its own file. One that cannot be installed does not keep out the others."""
+
+from .. import api, collector
+from ..sampler import Sampler
+from . import backwards, checkpoints, compilations, loaders, modules, optimizers
+from .environment import Environment
+from .hooked import Hooked
+
+
+def install(torch, session):
+    """Install all hooks on `torch` for `session.mode`, "profile" or "clock"."""
+    hooked = Hooked(torch, session)
+    hooked.environment = Environment(hooked)
+    api.connect(session)
+    parts = [loaders.install, optimizers.install, backwards.install, modules.install, compilations.install]
+    if session.mode == "profile":
+        parts.append(checkpoints.install)
+        collector.install(session)
+        hz = session.config.get("sample_hz") or 0
+        if hz > 0:
+            session.sampler = Sampler(session, hz, hooked.categories)
+            session.forked.append(session.sampler.forget)
+    session.forked.append(hooked.forget)
+    session.clock.after(max(1, session.config.get("warmup_steps") or 0), hooked.begin_window)
+    for part in parts:
+        try:
+            part(hooked)
+        except Exception as error:
+            session.fault("install " + part.__module__, error)

@@ -1,0 +1,210 @@
+"""Outermost modules: found in the first steps by a patch of `Module.__call__`, then timed by one descriptor on their class.
+
+`Module.__call__` asks `self._compiled_call_impl` before it runs `_call_impl`; a descriptor of that name on the class of an
+outermost module answers for that very instance and says None for all others. Nothing is stored in the instance, so pickles,
+deep copies and `torch.save(model)` are as without us, and other modules are free. Facts that this rests on, tried with torch
+2.13: graphs, graph breaks and recompiles stay the same for `torch.compile(model)`, `model.compile()` and compiled functions.
+"""
+
+import functools
+import time
+import weakref
+from _thread import get_ident
+from types import MethodType
+
+from ..recorder import FORWARD
+from .hooked import BACKWARD_RUNS
+from .module_sightings import ModuleSightings
+
+DISCOVERY_STEPS = 3
+DISCOVERY_CALLS = 64  # outermost calls after which the search ends where nothing ends a step
+
+
+def install(hooked):
+    """Begin to look for outermost modules."""
+    forwards = Forwards(hooked)
+    hooked.discovery = Discovery(hooked, forwards)
+    _watch_compile(hooked, hooked.torch.nn.Module, forwards)
+    hooked.discovery.begin()
+
+
+class Forwards:
+    """Times calls of outermost modules. `call` is what runs one."""
+
+    def __init__(self, hooked):
+        self.hooked = hooked
+        self.sightings = ModuleSightings(hooked)
+        self._timed = {}  # id(module) -> weak reference that removes the entry
+        self._classes = set()
+        self._leader = 0
+        self._descriptor = self._make_descriptor()
+        self.call = self._make_call()
+
+    def add(self, module):
+        """Time the calls of this instance from now on."""
+        key = id(module)
+        if key in self._timed:
+            return
+        self._timed[key] = weakref.ref(module, lambda _gone: self._timed.pop(key, None))
+        kind = type(module)
+        if kind not in self._classes:
+            self._classes.add(kind)
+            kind._compiled_call_impl = self._descriptor
+
+    def _make_descriptor(self):
+        timed_ids, is_compiling = self._timed, self.hooked.is_compiling
+
+        def timed(module, *args, **kwargs):
+            if is_compiling():
+                return module._call_impl(*args, **kwargs)
+            return self.call(module._call_impl, module, args, kwargs)
+
+        def __get__(_self, module, _owner=None):  # noqa: N807
+            if is_compiling() or id(module) not in timed_ids:
+                return None
+            return MethodType(timed, module)
+
+        self.hooked.own(timed)
+        self.hooked.own(__get__)
+        # It reduces to None, for picklers that write the user's class by value (cloudpickle).
+        return type("TimedCall", (), {"__get__": __get__, "__reduce__": lambda _self: (type(None), ())})()
+
+    def _make_call(self):
+        hooked = self.hooked
+        record, now, busy, clock, looking = hooked.record, time.monotonic_ns, hooked.busy, hooked.clock, hooked.looking
+        grad_enabled, modules, fault = hooked.torch.is_grad_enabled, hooked.modules, hooked.session.fault
+        always = hooked.profile
+
+        def call(run, module, args, kwargs):
+            ident = get_ident()
+            if busy and (ident in busy or BACKWARD_RUNS in busy):
+                return run(*args, **kwargs)
+            if not always and clock.is_outranked(FORWARD):
+                return run(*args, **kwargs)
+            if looking.open:
+                self._look(module, args, kwargs)
+            busy.add(ident)
+            start_ns = now()
+            try:
+                result = run(*args, **kwargs)
+            finally:
+                busy.discard(ident)
+            end_ns = now()
+            try:
+                number = modules.get(module) or self.number(module)
+                record(FORWARD, number, start_ns, end_ns, 0, module.training + 2 * grad_enabled())
+            except Exception as error:
+                fault("forward", error)
+                return result
+            if number == self._leader:
+                clock.tick(FORWARD)
+            return result
+
+        return hooked.own(call, "forward")
+
+    def number(self, module):
+        """Return the module's id; the first one with parameters paces programs that only run forward."""
+        number = self.hooked.modules.get(module)
+        if not number:
+            number = self.hooked.modules.give(module)
+            if self._leader == 0 and next(module.parameters(), None) is not None:
+                self._leader = number
+            self.hooked.names.name(module, number)
+        return number
+
+    def _look(self, module, args, kwargs):
+        try:
+            if self.hooked.looking.is_new("forward", id(type(module)), module.training):
+                self.sightings.write(self.number(module), module, args, kwargs)
+        except Exception as error:
+            self.hooked.session.fault("look at forward", error)
+
+
+class Discovery:
+    """The patch of `Module.__call__` that finds modules called while no other module call is active in the thread."""
+
+    def __init__(self, hooked, forwards):
+        self._hooked = hooked
+        self._forwards = forwards
+        self._class = hooked.torch.nn.Module
+        self._original = self._class.__call__
+        self._finding = self._make_finding()
+        self._calls_left = 0
+        self._round = 0
+
+    def begin(self):
+        """Look for some steps, beginning now."""
+        if self._hooked.session.is_worker:
+            return
+        self._round += 1
+        this_round = self._round
+        self._calls_left = DISCOVERY_CALLS
+        if self._class.__call__ is self._original:
+            self._class.__call__ = self._finding
+        self._hooked.clock.after(DISCOVERY_STEPS, lambda: self.end() if this_round == self._round else None)
+
+    def end(self):
+        """Take the patch away, if nobody has patched over it."""
+        self._calls_left = 0
+        if self._class.__call__ is self._finding:
+            self._class.__call__ = self._original
+
+    def pause(self):
+        """Take the patch away and return whether it was there: dynamo remembers `Module.__call__` when it is imported."""
+        was_on = self._class.__call__ is self._finding
+        if was_on:
+            self._class.__call__ = self._original
+        return was_on
+
+    def resume(self):
+        """Put the patch back."""
+        if self._class.__call__ is self._original:
+            self._class.__call__ = self._finding
+
+    def _make_finding(self):
+        hooked, original, discovery = self._hooked, self._original, self
+        busy, is_compiling = hooked.busy, hooked.is_compiling
+
+        def __call__(self, *args, **kwargs):  # noqa: N807
+            if is_compiling() or get_ident() in busy or BACKWARD_RUNS in busy:
+                return original(self, *args, **kwargs)
+            discovery.found(self)
+            return original(self, *args, **kwargs)
+
+        return hooked.own(functools.update_wrapper(__call__, original))
+
+    def found(self, module):
+        """Take in that `module` is about to be called while no other is."""
+        try:
+            if not getattr(module, "_is_replica", False):  # DataParallel's throw-away copies
+                self._forwards.add(module)
+            self._calls_left -= 1
+            if self._calls_left <= 0:
+                self.end()
+        except Exception as error:
+            self.end()
+            self._hooked.session.fault("discovery", error)
+
+
+def _watch_compile(hooked, module_class, forwards):
+    """`Module.compile` stores what to call in the instance, in front of our descriptor: time that instead."""
+    original = getattr(module_class, "compile", None)
+    if original is None:
+        return
+
+    @functools.wraps(original)
+    def compile(self, *args, **kwargs):  # noqa: A001
+        original(self, *args, **kwargs)
+        try:
+            compiled, reference = self.__dict__["_compiled_call_impl"], weakref.ref(self)
+
+            def timed_compiled(*args, **kwargs):
+                if hooked.is_compiling():
+                    return compiled(*args, **kwargs)
+                return forwards.call(compiled, reference(), args, kwargs)
+
+            self.__dict__["_compiled_call_impl"] = hooked.own(functools.update_wrapper(timed_compiled, compiled))
+        except Exception as error:
+            hooked.session.fault("Module.compile", error)
+
+    module_class.compile = hooked.own(compile)

@@ -1,0 +1,100 @@
+"""Optimizers: construction, step (torch's own global hooks, which fire for LBFGS and user subclasses too), zero_grad."""
+
+import functools
+import sys
+import time
+
+from ..recorder import OPTIMIZER, ZERO_GRAD
+from ..sites import stack, user_frame
+from .loaders import qualified
+
+
+def install(hooked):
+    """Patch construction and `zero_grad`, register the step hooks."""
+    module = sys.modules["torch.optim.optimizer"]
+    _watch_construction(hooked, module.Optimizer)
+    _watch_steps(hooked, module)
+    if hooked.profile:
+        _watch_zero_grad(hooked, module.Optimizer)
+
+
+def _watch_construction(hooked, optimizer_class):
+    original = optimizer_class.__init__
+
+    @functools.wraps(original)
+    def __init__(self, *args, **kwargs):  # noqa: N807 - takes the place of the real one
+        original(self, *args, **kwargs)
+        try:
+            _write(hooked, self, sys._getframe(1))
+        except Exception as error:
+            hooked.session.fault("Optimizer()", error)
+
+    optimizer_class.__init__ = hooked.own(__init__)
+
+
+def _write(hooked, optimizer, frame):
+    number = hooked.optimizers.give(optimizer)
+    hooked.clock.expect_optimizer()
+    hooked.environment.used()
+    users = user_frame(frame)
+    modules = hooked.names.remember(number, users) if users is not None else {}
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    hooked.session.sightings.write(
+        "optimizer",
+        id=number,
+        stack=stack(users),
+        optimizer_class=qualified(type(optimizer)),
+        num_tensors=len(parameters),
+        num_elements=sum(parameter.numel() for parameter in parameters),
+        fused=optimizer.defaults.get("fused"),
+        foreach=optimizer.defaults.get("foreach"),
+        modules=modules,
+        devices=sorted({str(parameter.device) for parameter in parameters}),
+    )
+
+
+def _watch_steps(hooked, module):
+    record, now, numbers, clock = hooked.record, time.monotonic_ns, hooked.optimizers, hooked.clock
+    is_compiling, session = hooked.is_compiling, hooked.session
+    started = {}
+
+    def before_step(optimizer, _args, _kwargs):
+        if not is_compiling():
+            started[id(optimizer)] = now()
+
+    def after_step(optimizer, _args, _kwargs):
+        if is_compiling():
+            return
+        end_ns = now()
+        try:
+            number = numbers.get(optimizer)
+            if not number:  # made without Optimizer.__init__, or unpickled
+                _write(hooked, optimizer, sys._getframe(1))
+                number = numbers.get(optimizer)
+            record(OPTIMIZER, number, started.pop(id(optimizer), end_ns), end_ns)
+        except Exception as error:
+            session.fault("Optimizer.step", error)
+            return
+        clock.optimizer(number)
+
+    module.register_optimizer_step_pre_hook(hooked.own(before_step))
+    module.register_optimizer_step_post_hook(hooked.own(after_step))
+    wrapper = getattr(module.Optimizer.profile_hook_step(after_step), "__code__", None)
+    if wrapper is not None:  # the code that runs every step(): the sampler knows by it that a step is running
+        hooked.categories[wrapper] = "optimizer"
+
+
+def _watch_zero_grad(hooked, optimizer_class):
+    original = optimizer_class.zero_grad
+    record, now, numbers, is_compiling = hooked.record, time.monotonic_ns, hooked.optimizers, hooked.is_compiling
+
+    @functools.wraps(original)
+    def zero_grad(self, *args, **kwargs):
+        if is_compiling():
+            return original(self, *args, **kwargs)
+        start_ns = now()
+        result = original(self, *args, **kwargs)
+        record(ZERO_GRAD, numbers.get(self), start_ns, now())
+        return result
+
+    optimizer_class.zero_grad = hooked.own(zero_grad)

@@ -1,0 +1,114 @@
+"""A thread that looks at the main thread's stack some times per second: what the program is doing inside each category.
+
+The category is read off the stack itself (one of our wrappers, or torch's own, is on it while the main thread is inside), so
+that it costs the hot path nothing. The thread is a bare one: `threading.enumerate()` of the program does not show it.
+"""
+
+import _thread
+import json
+import os
+import sys
+import threading
+from typing import Any
+
+from .sites import absolute, is_users
+
+MAX_PLACES = 20_000
+_WRITE_EVERY = 200  # samples between two writes, so that kill -9 loses little
+
+
+class Sampler:
+    """Counts "category|file:line function > library frame" of the main thread. `categories`: code object -> category."""
+
+    def __init__(self, session, hz, categories):
+        self._session = session
+        self._period_s = 1.0 / hz
+        self._categories = categories
+        self._counts = {}
+        self._names = {}
+        self._wake: Any = None
+        self._done: Any = None
+
+    def start(self):
+        """Begin sampling if no thread is at it."""
+        if self._wake is not None:
+            return
+        self._wake, self._done = _thread.allocate_lock(), _thread.allocate_lock()
+        self._wake.acquire()
+        self._done.acquire()
+        _thread.start_new_thread(self._run, (self._wake, self._done, threading.main_thread().ident))
+
+    def stop(self):
+        """End the thread and wait for it; it wakes at once."""
+        wake, done = self._wake, self._done
+        if wake is None:
+            return
+        self._wake = None
+        wake.release()
+        done.acquire(True, 1.0)
+
+    def forget(self):
+        """In a forked child: there is no thread, and the samples are the parent's."""
+        self._counts, self._names, self._wake, self._done = {}, {}, None, None
+
+    def write(self):
+        """Write the samples so far, whole or not at all."""
+        if not self._counts:
+            return
+        samples: dict = {}
+        for key, count in list(self._counts.items()):
+            text = self._text(key)
+            samples[text] = samples.get(text, 0) + count
+        path = os.path.join(self._session.folder, self._session.recorder.stem + ".samples.json")
+        with open(path + ".part", "w", encoding="utf-8") as file:
+            json.dump(samples, file)
+        os.replace(path + ".part", path)
+
+    def _run(self, wake, done, main):
+        try:
+            taken = 0
+            while not wake.acquire(True, self._period_s):
+                frame = sys._current_frames().get(main)
+                if frame is None:
+                    break
+                self._take(frame)
+                taken += 1
+                if taken % _WRITE_EVERY == 0:
+                    self.write()
+        except Exception as error:
+            self._session.fault("sampler", error)
+        finally:
+            done.release()
+
+    def _take(self, frame):
+        innermost = frame
+        categories, category, users = self._categories, None, None
+        while frame is not None:
+            code = frame.f_code
+            if users is None and is_users(code.co_filename):
+                users = (code, frame.f_lineno)
+            if category is None:
+                category = categories.get(code)
+            if users is not None and category is not None:
+                break
+            frame = frame.f_back
+        if category is None:
+            category = "worker" if self._session.is_worker else "python"
+        code = innermost.f_code
+        key = (category, users, None if users is not None and code is users[0] else code)
+        if key in self._counts:
+            self._counts[key] += 1
+        elif len(self._counts) < MAX_PLACES:
+            self._counts[key] = 1
+
+    def _text(self, key):
+        category, users, library = key
+        text = "?"
+        if users is not None:
+            code, line = users
+            name = code.co_filename if code.co_filename.startswith("<") else absolute(code.co_filename)
+            text = "%s:%s %s" % (name, line, getattr(code, "co_qualname", code.co_name))
+        if library is not None:
+            parts = library.co_filename.replace("\\", "/").split("/")
+            text += " > %s %s" % ("/".join(parts[-2:]), library.co_name)
+        return category + "|" + text

@@ -1,0 +1,21 @@
+"""Begins the probe in one process: what is watched before any framework is there."""
+
+import os
+import threading
+
+from .processes import command_line, is_forkserver, is_program
+from .session import Session
+
+
+def start(folder):
+    """Watch this process if it is a program; `folder` is the probe folder. Called once, before the user's first line."""
+    arguments = command_line()
+    if not is_program(arguments):
+        return
+    session = Session(folder, quiet=is_forkserver(arguments))
+    if not session.quiet:
+        session.sightings.touch()
+    threading.main_thread()  # numbers threads from the real main thread on, whoever asks first
+    os.register_at_fork(before=session.before_fork, after_in_child=session.after_fork)
+    session.watch.when("argparse", session.on_argparse)
+    session.watch.when("torch", session.on_torch)

@@ -1,0 +1,122 @@
+"""Counts steps while the program runs, to say when to stop, when to look closer and when to stop looking.
+
+What ends a step, in falling rank: `pitstop.step()`, the step of the first optimizer that stepped, a backward, an outermost
+forward, a fetch. `pitstop.diagnose.steps` decides the same from the events afterwards, knowing the whole run.
+"""
+
+import time
+
+from .recorder import BACKWARD, FETCH, FORWARD, OPTIMIZER, STEP
+
+_RANK = {STEP: 5, OPTIMIZER: 4, BACKWARD: 3, FORWARD: 2, FETCH: 1}
+_NEVER = 1 << 62
+# A lower clock may end the program only after so many events without a higher one: data statistics, a sanity check of
+# the validation loop or gradient accumulation may come before the first optimizer step.
+_SETTLED = {STEP: 1, OPTIMIZER: 1, BACKWARD: 16, FORWARD: 32, FETCH: 64}
+# An optimizer exists but has not stepped in so many events of a lower clock: it is not what paces this program.
+_EXPECTED_SETTLED = 256
+
+
+class StepClock:
+    """`tick(kind)` is the hot path: one addition and one comparison, everything else at numbers known beforehand."""
+
+    def __init__(self, *, on_stop, on_fault, stop_after=None, stop_after_ns=None, stop_min_steps=0):
+        self._stop_after = stop_after
+        self._stop_after_ns = stop_after_ns  # since the first step ended
+        self._stop_min_steps = stop_min_steps
+        self._on_stop = on_stop
+        self._on_fault = on_fault
+        self.reset()
+
+    def reset(self):
+        """Begin at zero, as in a forked child."""
+        self.leader = None  # optimizer whose steps count
+        self.leading = None  # the kind that ends steps so far
+        self._expects_optimizer = False
+        self._counts = dict.fromkeys(_RANK, 0)
+        self._watch = dict.fromkeys(_RANK, 1)  # per kind: the count at which to look
+        self._due = []  # (step, callback)
+        self._first_ns = None  # when the first step ended
+
+    @property
+    def steps(self):
+        """Steps so far by the leading clock."""
+        return self._counts[self.leading] if self.leading is not None else 0
+
+    def expect_optimizer(self):
+        """Take in that an optimizer was made: lower clocks do not pace this program, unless it never steps."""
+        self._expects_optimizer = True
+
+    def is_outranked(self, kind):
+        """Tell whether events of this kind cannot end steps any more."""
+        if self.leading is not None and _RANK[self.leading] > _RANK[kind]:
+            return True
+        return self._expects_optimizer and _RANK[kind] < _RANK[OPTIMIZER] and self._counts[kind] < _EXPECTED_SETTLED
+
+    def after(self, steps, callback):
+        """Call `callback()` once so many further steps have ended."""
+        self._due.append((self.steps + steps, callback))
+        self._look_again()
+
+    def at_next_step(self, callback):
+        """Call `callback()` when the next step ends; asking twice calls once."""
+        if not any(known == callback for _step, known in self._due):
+            self.after(1, callback)
+
+    def tick(self, kind):
+        """One event of `kind` has ended."""
+        count = self._counts[kind] = self._counts[kind] + 1
+        if count >= self._watch[kind]:
+            self._reached(kind, count)
+
+    def optimizer(self, number):
+        """Optimizer `number` has stepped."""
+        if number == self.leader:
+            self.tick(OPTIMIZER)
+        elif self.leader is None:
+            self.leader = number
+            self.tick(OPTIMIZER)
+
+    def _reached(self, kind, count):
+        if self.leading is None or _RANK[kind] > _RANK[self.leading]:
+            self.leading = kind
+        if kind != self.leading:
+            self._watch[kind] = _NEVER
+            return
+        due = [callback for step, callback in self._due if step <= count]
+        self._due = [item for item in self._due if item[0] > count]
+        for callback in due:
+            try:
+                callback()
+            except Exception as error:
+                self._on_fault("step clock", error)
+        if self._is_over(kind, count):
+            self._on_stop()
+        looks = [step for step, _callback in self._due]
+        if self._stop_after is not None:
+            looks.append(self._least(kind, self._stop_after))
+        if self._stop_after_ns is not None:
+            looks.append(self._least(kind, self._stop_min_steps))
+        self._watch[kind] = max(count + 1, min(looks, default=_NEVER))
+
+    def _is_over(self, kind, count):
+        if self._stop_after is not None and count >= self._least(kind, self._stop_after):
+            return True
+        if self._stop_after_ns is None:
+            return False
+        now_ns = time.monotonic_ns()
+        if self._first_ns is None:
+            self._first_ns = now_ns
+        return now_ns - self._first_ns >= self._stop_after_ns and count >= self._least(kind, self._stop_min_steps)
+
+    def _least(self, kind, steps):
+        """Return the count of `kind` that stands for so many steps, or for certainty that nothing higher ends steps."""
+        settled = _SETTLED[kind]
+        if self._expects_optimizer and _RANK[kind] < _RANK[OPTIMIZER]:
+            settled = _EXPECTED_SETTLED
+        return max(steps, settled)
+
+    def _look_again(self):
+        for kind, rank in _RANK.items():
+            if self.leading is None or rank >= _RANK[self.leading]:
+                self._watch[kind] = min(self._watch[kind], self._counts[kind] + 1)

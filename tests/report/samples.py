@@ -47,7 +47,7 @@ DIFF = """\
          for images, labels in loader:
 """
 
-HOSTILE = "</script><script>alert(1)</script> & \"quoted\" 'single' {{7*7}} | `tick` [bold]x[/bold]"
+HOSTILE = "</script><script>alert(1)</script> & \"quoted\" 'single' {{3*3779}} | `tick` [bold]x[/bold]"
 ESCAPES = "\x1b[31mred\x1b[0m \x1b]8;;https://evil.example\x07link\x1b]8;;\x07 \u202egnp.exe\x07 \udcff"
 
 

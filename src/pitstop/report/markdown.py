@@ -10,7 +10,8 @@ from pitstop.report.content.facts import Fact
 from pitstop.report.content.findings import FindingRow, MissingRow
 from pitstop.report.content.handover import Handover
 
-_MARKUP = re.compile(r"([\\`*_\[\]|~$])|^([-+#=]|\d+(?=[.)]))")
+_MARKUP = re.compile(r"([\\`*_\[\]|~$])|^([-+#=])")
+_NUMBERED = re.compile(r"^(\d+)([.)])(?=\s|$)")
 _LINKING = re.compile(r"(@|#(?=\d)|:(?=//)|www(?=\.))")
 _BACKTICKS = re.compile(r"`+")
 
@@ -28,7 +29,7 @@ def tune_markdown(result: TuneResult) -> str:
 def prose(text: str) -> str:
     """Return text of a user so that Markdown and HTML show it as it is: no markup, no link, no mention, no issue number."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    text = _MARKUP.sub(r"\\\1\2", text)
+    text = _NUMBERED.sub(r"\1\\\2", _MARKUP.sub(r"\\\1\2", text))
     # GitHub links names, issues and addresses in what it has rendered, so escaping them is not enough; a comment parts them.
     return _LINKING.sub(r"\1<!-- -->", text)
 

@@ -16,12 +16,11 @@ def bytes_text(num_bytes: int) -> str:
     """Return bytes in binary units with three significant figures: "1.46 GiB"."""
     if num_bytes < 1024:
         return f"{num_bytes} B"
-    size = num_bytes / 1024
-    units = iter(("KiB", "MiB", "GiB"))
-    unit = next(units)
-    while round(size) >= 1024:
-        size /= 1024
-        unit = next(units, "TiB")
+    size, unit = num_bytes / 1024, "KiB"
+    for larger in ("MiB", "GiB", "TiB"):
+        if round(size) < 1024:
+            break
+        size, unit = size / 1024, larger
     return f"{_three_figures(size)} {unit}"
 
 
@@ -45,7 +44,8 @@ def duration(elapsed_ns: float) -> str:
 
 def rough_duration(elapsed_s: float) -> str:
     """Return a time in whole seconds or more ("8 s", "6 min 12 s"), which does not flicker while it is counted."""
-    return f"{max(round(elapsed_s), 0)} s" if elapsed_s < 59.5 else duration(elapsed_s * 1e9)
+    seconds = max(round(elapsed_s), 0)
+    return f"{seconds} s" if seconds < 60 else duration(seconds * 1e9)
 
 
 def milliseconds(elapsed_ns: float) -> str:

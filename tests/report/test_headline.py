@@ -1,0 +1,83 @@
+"""The first sentence says the main thing and never more than was measured."""
+
+import msgspec
+import pytest
+
+from pitstop.records.results import Patched, TuneResult
+from pitstop.report.content.headline import caveats, profile_headline, tune_headline
+
+from .samples import photo_profile, photo_tune, photo_verdicts, stepless_profile, zero_tune
+
+
+def with_prescription(**changes: object) -> TuneResult:
+    tune = photo_tune()
+    return msgspec.structs.replace(tune, prescription=msgspec.structs.replace(tune.prescription, **changes))
+
+
+def test_a_profile_starts_with_the_largest_share_and_its_reason() -> None:
+    assert profile_headline(photo_profile()) == (
+        "62 % of each step waits for data: photos are decoded in the training process, one after another"
+    )
+
+
+def test_a_finding_of_another_layer_is_not_given_as_the_reason() -> None:
+    profile = photo_profile()
+    profile = msgspec.structs.replace(profile, findings=profile.findings[1:])
+    assert profile_headline(profile) == "62 % of each step waits for data"
+
+
+def test_a_healthy_program_is_told_so() -> None:
+    assert profile_headline(msgspec.structs.replace(photo_profile(), findings=())) == (
+        "62 % of each step waits for data; nothing was found that would be worth changing"
+    )
+
+
+def test_a_program_without_steps_gets_no_share() -> None:
+    assert "%" not in profile_headline(stepless_profile())
+
+
+@pytest.mark.parametrize("category", list(photo_profile().ledger))
+def test_every_category_can_be_the_largest(category: str, each_language: str) -> None:
+    profile = msgspec.structs.replace(photo_profile(), ledger={category: 0.9, "unknown": 0.1}, findings=())
+    assert "90" in profile_headline(msgspec.structs.replace(profile, ledger={category: 0.9}))
+
+
+def test_a_tune_starts_with_the_patched_program_measured_by_itself() -> None:
+    """2.34 is what the changes reached in trials; the patched program reached 2.31, and that is the claim."""
+    headline = tune_headline(photo_tune())
+    assert headline.startswith("2.31x [2.18, 2.44] as fast")
+    assert "2.34" not in headline
+
+
+def test_an_interval_that_touches_one_is_no_claim() -> None:
+    headline = tune_headline(
+        with_prescription(patched=Patched(speedup=1.04, ci=(0.998, 1.08), pairs=6, how="step-clock"))
+    )
+    assert headline.startswith("No certain gain")
+
+
+def test_changes_whose_patch_was_not_measured_are_no_claim() -> None:
+    assert "not yet a claim" in tune_headline(with_prescription(patched=None))
+
+
+def test_the_honest_zero_counts_what_was_tried_and_names_the_margin() -> None:
+    tune = zero_tune()
+    assert tune_headline(tune) == (
+        f"pitstop tried {len(tune.verdicts)} changes; none made the program faster by more than 2 % with certainty. Leave it as it is"
+    )
+    assert "more than 5 %" in tune_headline(msgspec.structs.replace(tune, margin=0.05))
+
+
+def test_faster_changes_that_could_not_be_handed_over_are_not_called_useless() -> None:
+    tune = msgspec.structs.replace(zero_tune(), verdicts=photo_verdicts())
+    assert "2 were faster, but none could be handed over" in tune_headline(tune)
+
+
+def test_nothing_to_try_is_not_the_same_as_nothing_helped() -> None:
+    assert "nothing that pitstop could try" in tune_headline(msgspec.structs.replace(zero_tune(), verdicts=()))
+
+
+def test_the_reader_learns_how_results_may_differ_and_what_the_window_missed() -> None:
+    assert any("random stream" in text for text in caveats(photo_tune()))
+    assert any("epoch edge" in text for text in caveats(with_prescription(steady_only=True)))
+    assert caveats(zero_tune()) == ()

@@ -2,8 +2,9 @@
 
 - `float64`: weights and every floating tensor that meets a torch function become double; random draws stay those of fp32.
 - `ulp`: every weight moved by one unit in the last place, up or down by a fixed pattern: what re-association may do.
-- `bf16`: weights, and operands and results of matrix products and convolutions forwards and backwards, rounded to
-  bfloat16: what a correct mixed-precision program does. It shares no code with autocast, so it can judge autocast.
+- `bf16`: weights, operands and results of matrix products and convolutions, and results of elementwise operations on
+  activations, forwards and backwards, rounded to bfloat16: what a correct mixed-precision program does. It shares no code
+  with autocast, so it can judge autocast.
 """
 
 __all__ = ["VARIANTS", "Arithmetic"]
@@ -29,6 +30,38 @@ _PRODUCTS = frozenset(
         "_scaled_dot_product_efficient_attention_backward",
         "_scaled_dot_product_cudnn_attention",
         "_scaled_dot_product_cudnn_attention_backward",
+    ]
+)
+_ELEMENTWISE = frozenset(
+    [
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "add_",
+        "sub_",
+        "mul_",
+        "div_",
+        "gelu",
+        "gelu_backward",
+        "silu",
+        "silu_backward",
+        "tanh",
+        "tanh_backward",
+        "sigmoid",
+        "sigmoid_backward",
+        "elu",
+        "elu_backward",
+        "leaky_relu",
+        "leaky_relu_backward",
+        "hardswish",
+        "hardswish_backward",
+        "mish",
+        "mish_backward",
+        "softplus",
+        "softplus_backward",
+        "native_dropout",
+        "native_dropout_backward",
     ]
 )
 _DRAWS_IN_PLACE = frozenset(["normal_", "uniform_", "bernoulli_", "exponential_", "log_normal_", "cauchy_"])
@@ -197,9 +230,16 @@ def _products_rounded(torch, switch):
 
     class Products(TorchDispatchMode):  # type: ignore[misc]
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            if not switch.on or func.overloadpacket.__name__ not in _PRODUCTS:
-                return func(*args, **(kwargs or {}))
-            kwargs = {key: rounded(value) for key, value in (kwargs or {}).items()}
-            return rounded(func(*(rounded(value) for value in args), **kwargs))
+            kwargs = kwargs or {}
+            name = func.overloadpacket.__name__
+            if not switch.on:
+                return func(*args, **kwargs)
+            if name in _PRODUCTS:
+                kwargs = {key: rounded(value) for key, value in kwargs.items()}
+                return rounded(func(*(rounded(value) for value in args), **kwargs))
+            result = func(*args, **kwargs)
+            if name in _ELEMENTWISE and isinstance(result, torch.Tensor) and result.ndim > 1:
+                return result.copy_(rounded(result)) if name.endswith("_") else rounded(result)
+            return result
 
     return Products()

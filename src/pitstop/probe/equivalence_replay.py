@@ -18,9 +18,11 @@ __all__ = ["Replay"]
 class Replay:
     """The window of one replayed step; `entry` is what is written down."""
 
-    def __init__(self, torch, folder, number, variant, settings):
-        self.torch, self.folder, self.number = torch, folder, number
-        self.settings = settings  # hyperparameters of this program, per step and optimizer step
+    def __init__(self, torch, folder, number, variant, *, settings, references):
+        self.torch, self.references, self.number = torch, references, number
+        self.settings = (
+            settings  # hyperparameters of this program, per step and optimizer step; short: the current ones are right
+        )
         self.arithmetic = Arithmetic(torch, variant)
         self.data = torch.load(os.path.join(folder, "capture-%d.pt" % number), weights_only=False)
         self.fetched = self.updated = 0
@@ -124,8 +126,8 @@ class Replay:
             reference = {"losses": self.losses, "gradients": self.gradients}
             self.torch.save(reference, os.path.join(out_folder, path))
             entry["to_float64"] = None
-        elif os.path.exists(os.path.join(self.folder, path)):
-            reference = self.torch.load(os.path.join(self.folder, path), weights_only=False)
+        elif os.path.exists(os.path.join(self.references, path)):
+            reference = self.torch.load(os.path.join(self.references, path), weights_only=False)
             entry["to_float64"] = equivalence_compare.apart(
                 self.losses, self.gradients, reference["losses"], reference["gradients"]
             )

@@ -34,6 +34,10 @@ class Session:
         self.capture_bytes = int(config.get("capture_bytes") or CAPTURE_BYTES)
         self.variants = list(config.get("replay") or [])
         self.replay_from = config.get("replay_from") or self.folder
+        self.references = config.get("reference_from") or self.replay_from
+        self.in_phase = bool(config.get("in_phase"))
+        if self.in_phase:
+            self.num_steps = self.wanted[0]
         self.over = False
         self.step = 0
         self.optimizers, self.state_of = [], 0
@@ -61,6 +65,7 @@ class Session:
             "captures": [],
             "faults": [],
             "complete": False,
+            "crash": None,
         }
         atexit.register(self.write)
 
@@ -145,7 +150,14 @@ class Session:
             self._begin_capture()
         elif self.queue:
             number, variant = self.queue.pop(0)
-            self.window = Replay(self.torch, self.replay_from, number, variant, self.settings)
+            self.window = Replay(
+                self.torch,
+                self.replay_from,
+                number,
+                variant,
+                settings=[] if self.in_phase else self.settings,
+                references=self.references,
+            )
             self.window.begin(self.state)
         else:
             self.finish()
@@ -164,7 +176,10 @@ class Session:
             self.wanted.pop(0)
 
     def _begin_capture(self):
-        if self.closure or not self.wanted or self.step < self.wanted[0]:
+        if self.step == 1 and self.wanted and not self.training_loaders:
+            # The program makes its own batches: replays must come at the same step, hence last and in a row.
+            self.wanted = list(range(max(1, self.num_steps - len(self.wanted)), self.num_steps))
+        if self.closure or self.in_phase or not self.wanted or self.step < self.wanted[0]:
             return
         if self.captured and PARTS * self.state.num_bytes() > self.capture_bytes:
             self.wanted = []
@@ -220,6 +235,8 @@ class Session:
         """Write the result file, whole or not at all; a process that trained nothing leaves none."""
         if self.pid != os.getpid() or not (self.step or self.result["losses"] or self.result["faults"]):
             return
+        crash = getattr(sys, "last_value", None)
+        self.result["crash"] = None if crash is None else "%s: %s" % (type(crash).__name__, crash)
         path = os.path.join(self.folder, "equivalence-%s.json" % os.environ.get("RANK", "0"))
         with open(path + ".part", "w", encoding="utf-8") as file:
             json.dump(dict(self.result, closure=self.closure, steps=self.step), file)

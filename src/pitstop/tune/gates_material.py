@@ -92,6 +92,7 @@ class EquivalenceRun(msgspec.Struct, frozen=True, kw_only=True):
     captures: tuple[int, ...]
     faults: tuple[str, ...]
     torch: str = ""
+    crash: str | None = None  # the exception that ended the program
 
     def replayed(self, variant: str) -> tuple[Replayed, ...]:
         """Return the replays in one arithmetic, by capture."""
@@ -100,6 +101,10 @@ class EquivalenceRun(msgspec.Struct, frozen=True, kw_only=True):
     def training_loaders(self) -> tuple[LoaderSeen, ...]:
         """Return the loaders that fed training."""
         return tuple(loader for loader in self.loaders if loader.with_grad)
+
+    def in_step(self) -> bool:
+        """Return whether a step's batches can be handed over anywhere in a run: they come from loaders that are watched."""
+        return bool(self.training_loaders())
 
     def loss_per_step(self) -> tuple[float, ...]:
         """Return the mean of each step's losses, up to the first step that has none or is not finite."""

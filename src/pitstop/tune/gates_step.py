@@ -17,6 +17,7 @@ __all__ = ["teacher_forced", "update"]
 # PyTorch's own rule for compiled against eager (torch._dynamo.utils.same): error to fp64 <= 2 to 3 times eager's own + 1e-5.
 GRADIENT_MULTIPLE = 3.0
 SLACK = 1e-5
+LOSS_SLACK_LOW = 1e-3  # of the loss, in `precision`: below what anyone would call a fault
 LOSS_MULTIPLE = 4.0  # one number per step and not thousands: luck moves it more
 SCALE_MULTIPLE = 4.0  # likewise
 SCALE_SLACK = 5e-3  # of the gradient's length, in `precision` only
@@ -24,6 +25,7 @@ LAYER_MULTIPLE = 6.0  # the worst of many tensors
 LAYER_SLACK = 1e-4
 UPDATE_MULTIPLE = 3.0
 FLOOR = 1.2e-7  # unit roundoff of fp32: no program's noise is below
+MOST_NOISE = 0.3  # of the whole gradient: three times that would let anything pass
 UNJUDGED_NOISE = 0.15  # a tensor whose gradient is this noisy by itself hides a fault of its own size / 6
 UNFAITHFUL = 10.0  # fp64 is no arbiter where it is this much further off than the ulp noise
 
@@ -48,7 +50,15 @@ def teacher_forced(treated: EquivalenceRun, *, original: EquivalenceRun, precisi
     bench = _Bench(
         mine=mine, noise=tuple(replays for replays in noise.values() if replays), reference=reference, called=called
     )
-    return [_loss(bench), _gradient(bench), _layers(bench), *([_scale(bench)] if precision else [])]
+    if bench.own("gradient") > MOST_NOISE:
+        reason = say("gates.reason.noise", own=_percent(bench.own("gradient")))
+        return [Gate(name=name, passed=None, detail=reason) for name in names]
+    return [
+        _loss(bench, slack=LOSS_SLACK_LOW if precision else SLACK),
+        _gradient(bench),
+        _layers(bench),
+        *([_scale(bench)] if precision else []),
+    ]
 
 
 class _Bench(NamedTuple):
@@ -112,9 +122,9 @@ def _of(replays: Sequence[Replayed], reference: Reference, field: str) -> float 
     return _worst([getattr(apart, field) if (apart := reference(one)) is not None else None for one in replays])
 
 
-def _loss(bench: _Bench) -> Gate:
+def _loss(bench: _Bench, *, slack: float) -> Gate:
     own, error, steps = bench.own("loss"), bench.error("loss"), len(bench.mine)
-    limit = LOSS_MULTIPLE * own + SLACK
+    limit = LOSS_MULTIPLE * own + slack
     return Gate(
         name="teacher-forced-loss",
         passed=error is not None and error <= limit,

@@ -132,11 +132,9 @@ def _utilisation(run: Run, steps: Steps | None) -> dict[str, object]:
 
 def _named_gap_share(run: Run) -> float:
     """Share of the stack samples outside all events that fell in a frame with a name."""
-    gaps = [
-        (where, count) for where, count in run.stack_samples if where.split("|", 1)[0] in ("", "none", "gap", "python")
-    ]
+    gaps = [(where.partition("|")[2], count) for where, count in run.stack_samples if where.startswith("python|")]
     total = sum(count for _where, count in gaps)
-    named = sum(count for where, count in gaps if where.split("|", 1)[1].strip())
+    named = sum(count for where, count in gaps if not where.startswith("?"))
     return named / total if total else 0.0
 
 
@@ -163,7 +161,7 @@ def _not_measured(analysis: Analysis) -> list[NotMeasured]:
     gaps: list[NotMeasured] = []
     if not run.connected:
         gaps.append(NotMeasured(what=say("profile.what_steps"), why=say("profile.not_connected")))
-    elif run.evidence.environment is None or run.evidence.environment.torch is None:
+    elif run.evidence.environment is None and run.end is None:  # the probe writes an end where torch was imported
         gaps.append(NotMeasured(what=say("profile.what_steps"), why=say("profile.no_torch")))
     elif analysis.steps is None:
         gaps.append(NotMeasured(what=say("profile.what_steps"), why=say("profile.no_steps")))

@@ -10,7 +10,7 @@ __all__ = ["command"]
 
 
 def command(
-    run: str | None = typer.Argument(None, metavar="[RUN]", help=say("report.help_run"), show_default=False),
+    run: str | None = typer.Argument(None, metavar="[RUN]", help=say("cli.help_run"), show_default=False),
     json: str | None = typer.Option(None, metavar="FILE", help=say("cli.help_json")),
     html: Path | None = typer.Option(None, metavar="FILE", help=say("cli.help_html")),
     markdown: Path | None = typer.Option(None, metavar="FILE", help=say("cli.help_markdown")),
@@ -36,4 +36,4 @@ def command(
         write_file(markdown, text.encode())
 
 
-command.__doc__ = say("report.help")
+command.__doc__ = say("cli.report_help")

@@ -31,14 +31,21 @@ from pitstop.tune.search_actions import (
     Observation,
     SearchOptions,
 )
-from pitstop.tune.search_budget import affordable_looks, can_screen, check_cost_ns, confirm_cost_ns, trial_cost_ns
+from pitstop.tune.search_budget import (
+    affordable_looks,
+    can_screen,
+    check_cost_ns,
+    confirm_cost_ns,
+    too_tight_to_screen,
+    trial_cost_ns,
+)
 from pitstop.tune.search_combining import climb
 from pitstop.tune.search_confirming import Confirming, Finalist
 from pitstop.tune.search_facts import Facts, Table, add, is_measured, tabulate
 from pitstop.tune.search_finish import finish
 from pitstop.tune.search_gating import clear, excluded_by_gates, report_on
 from pitstop.tune.search_ranking import best_known, choose_finalists
-from pitstop.tune.search_screening import next_single
+from pitstop.tune.search_screening import everything, groups_of, next_single
 from pitstop.tune.search_walk import Unknown, View, Wanted, walk
 
 __all__ = ["Combining", "Gating", "Phase", "Screening", "Search", "next_action", "observe", "replay", "start"]
@@ -147,6 +154,10 @@ def _plan_screening(facts: Facts, table: Table) -> Action | Phase:
             return Finished(why="search.no_proposals")
         return _measure((), table=table)
     wanted = next_single(facts, table)
+    if not table.estimates and not table.failures:  # decided once, before the first candidate
+        ladders = len(groups_of(facts.proposals))
+        if ladders > 1 and too_tight_to_screen(candidates=ladders, facts=facts, table=table):
+            wanted = everything(facts) or None
     if len(facts.trials) >= facts.options.most_trials:
         wanted = None
     best = _best(facts, table)

@@ -5,7 +5,7 @@ from pitstop.tune.search_confirming import FEWEST_PAIRS
 from pitstop.tune.search_facts import Facts, Table
 from pitstop.tune.search_gating import gated
 
-__all__ = ["affordable_looks", "can_screen", "check_cost_ns", "confirm_cost_ns", "trial_cost_ns"]
+__all__ = ["affordable_looks", "can_screen", "check_cost_ns", "confirm_cost_ns", "too_tight_to_screen", "trial_cost_ns"]
 
 
 def trial_cost_ns(key: Key, *, facts: Facts, table: Table) -> float:
@@ -51,6 +51,15 @@ def can_screen(key: Key, *, best: Key, facts: Facts, table: Table) -> bool:
     reserve += check_cost_ns(finalist, facts=facts, table=table)
     cost = trial_cost_ns(key, facts=facts, table=table) + (table.wall_ns.get((), 0.0) if key else 0.0)
     return cost + reserve <= facts.left_ns
+
+
+def too_tight_to_screen(*, candidates: int, facts: Facts, table: Table) -> bool:
+    """Whether the budget, less check and confirmation, has no trial for each candidate with one baseline per two."""
+    baseline = table.wall_ns.get((), 0.0)
+    reserve = 2 * facts.options.looks[0] * baseline + check_cost_ns(
+        (facts.proposals[0].name,), facts=facts, table=table
+    )
+    return facts.left_ns - reserve < 1.5 * candidates * baseline
 
 
 def affordable_looks(keys: tuple[Key, ...], *, facts: Facts, table: Table) -> tuple[int, ...]:

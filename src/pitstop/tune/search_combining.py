@@ -6,6 +6,7 @@ from pitstop.records import Proposal
 from pitstop.stats.screening import ScreenEstimate
 from pitstop.tune.search_actions import Key
 from pitstop.tune.search_facts import canonical
+from pitstop.tune.search_ranking import best_known
 from pitstop.tune.search_screening import (
     beyond_ceiling,
     clearly_pays,
@@ -36,7 +37,7 @@ def climb(view: View) -> Measuring[Key]:
     """
     singles = [key for key in survivors(view.facts, view.table, excluded=view.excluded) if key not in view.forbidden]
     if not singles:
-        return ()
+        return best_known(view)  # a set may pay of which no member was seen to pay alone
     sure = [key for key in singles if clearly_pays(view.table.estimates[key], facts=view.facts)]
     found = yield from _combine(sure or singles, view=view)
     found = yield from _with_everything(found, view=view)
@@ -83,9 +84,11 @@ def _with_everything(found: Found, *, view: View) -> Measuring[Found]:
             found = yield from _better(key, found, view=view)
     if found[0] == start[0]:
         return found
+    group = {proposal.name: proposal.group for proposal in view.facts.proposals}
     for name in sorted(set(found[0]) - set(start[0]), key=lambda one: _single_gain(one, view=view)):
-        less = tuple(other for other in found[0] if other != name)
-        if not less or less in view.forbidden:
+        was = (other for other in start[0] if group[other] == group[name])
+        less = canonical((*(other for other in found[0] if other != name), *was), proposals=view.facts.proposals)
+        if less in view.forbidden:
             continue
         without = yield Wanted(less)
         if without is not None:

@@ -16,6 +16,7 @@ __all__ = [
     "beyond_ceiling",
     "clearly_pays",
     "difference_error",
+    "everything",
     "groups_of",
     "knee",
     "next_single",
@@ -80,6 +81,16 @@ def next_single(facts: Facts, table: Table) -> Key | None:
         and _unclear(estimate, facts=facts)
     ]
     return max(unclear)[1] if unclear else None
+
+
+def everything(facts: Facts) -> Key:
+    """Return the middle setting of every ladder that could matter, together: the one shot of a budget too small for more."""
+    return tuple(
+        one.name
+        for one in facts.proposals
+        for ladder in groups_of(facts.proposals)
+        if one is ladder[len(ladder) // 2] and not beyond_ceiling(one, facts=facts)
+    )
 
 
 def passed_over(proposal: Proposal, *, facts: Facts, table: Table) -> str | None:

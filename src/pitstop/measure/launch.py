@@ -194,7 +194,7 @@ class _Execution(msgspec.Struct, frozen=True, kw_only=True):
                     ended_ns = time.monotonic_ns()
                     end_marked(world.mark, known=watch.tree.ever)
                     if shared_memory is not None:
-                        shared_memory.remove_new(pids=watch.tree.ever)
+                        shared_memory.remove_new(pids=watch.tree.ever | {launched.command_pid or launched.pid})
                     if captured is not None:
                         captured.finish()
         launched.check_started(" ".join(argv))

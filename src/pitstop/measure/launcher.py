@@ -33,6 +33,7 @@ class Launched:
     def __init__(self, process: "subprocess.Popen[bytes]", report_fd: int) -> None:
         self.pid = process.pid
         self.started_ns: int | None = None
+        self.command_pid: int | None = None  # as the program itself sees it
         self.ended: dict[str, Any] | None = None
         self.failed: dict[str, Any] | None = None
         self.read_only: tuple[str, ...] = ()
@@ -62,7 +63,7 @@ class Launched:
 
     def _take(self, line: dict[str, Any]) -> None:
         if "started" in line:
-            self.started_ns = line["started"]
+            self.started_ns, self.command_pid = line["started"], line["pid"]
         elif "failed" in line:
             self.failed = line
         elif "ended" in line:

@@ -48,7 +48,9 @@ class Limits:
         if latest is None or latest.rss_bytes <= limit_bytes:
             return False
         pss = read_pss_bytes(self._watch.tree.pids)
-        return pss is None or pss > limit_bytes
+        if pss is None:  # not ours to read, or all have just ended
+            return self._watch.sample().rss_bytes > limit_bytes
+        return pss > limit_bytes
 
     def _disk_is_over(self, world: World) -> bool:
         """Free space tells for nothing; the trial's own files are walked only once it has shrunk by the limit."""

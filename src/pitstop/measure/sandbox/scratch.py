@@ -2,7 +2,6 @@
 
 import itertools
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -10,6 +9,7 @@ __all__ = ["new_trial_folder", "remove_tree", "sweep"]
 
 _numbers = itertools.count(1)
 _PREFIX = "t"
+_REMOVE = ["rm", "-rf", "--one-file-system", "--"]
 
 
 def new_trial_folder(scratch: Path) -> Path:
@@ -37,13 +37,12 @@ def sweep(scratch: Path) -> list[Path]:
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove a folder that a program had its way with: folders without permission, depth beyond any limit of Python.
+    """Remove a folder that a program had its way with: folders without permission, depth beyond what recursion can do.
 
     Raises OSError naming the folder if something is still there afterwards.
     """
-    shutil.rmtree(folder, ignore_errors=True)
-    if folder.exists():
-        for command in (["chmod", "-R", "u+rwX", "--"], ["rm", "-rf", "--one-file-system", "--"]):
+    for command in (_REMOVE, ["chmod", "-R", "u+rwX", "--"], _REMOVE):
+        if folder.exists():
             subprocess.run([*command, str(folder)], check=False, stdin=subprocess.DEVNULL, capture_output=True)
     if folder.exists():
         raise OSError(f"cannot remove the trial folder {folder}")

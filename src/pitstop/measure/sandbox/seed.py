@@ -1,5 +1,6 @@
 """What a program prepares before its first step (downloads, decoded data, bytecode), kept so that later trials find it done."""
 
+import contextlib
 import os
 import shutil
 import stat
@@ -33,9 +34,13 @@ def collect_seed(layers: Path, *, before_ns: int, destination: Path, leave_out: 
 
 def _entries(folder: Path) -> Iterator[Path]:
     """Everything below `folder`, parents first, links not followed; unreadable folders are skipped."""
-    for parent, folders, files in os.walk(folder):
-        for name in (*folders, *files):
-            yield Path(parent) / name
+    folders = [folder]  # no recursion: a program may nest deeper than Python can
+    while folders:
+        with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                yield Path(entry.path)
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(Path(entry.path))
 
 
 def _copy(source: Path, target: Path, top: Path, before_ns: int) -> int:

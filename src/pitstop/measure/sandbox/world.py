@@ -121,11 +121,14 @@ class World:
 
     def written_bytes(self) -> int:
         """Return the disk space that the trial's files take; walks them, so ask only when the disk says it may be much."""
-        total = 0
-        for parent, _, files in os.walk(self.folder):
-            for name in files:
-                with contextlib.suppress(OSError):
-                    total += os.lstat(f"{parent}/{name}").st_blocks * 512
+        total, folders = 0, [str(self.folder)]
+        while folders:  # no recursion: a program may nest deeper than Python can
+            with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+                    else:
+                        total += entry.stat(follow_symlinks=False).st_blocks * 512
         return total
 
     def keep_layers(self, destination: Path) -> None:

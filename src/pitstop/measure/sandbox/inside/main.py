@@ -2,7 +2,7 @@
 
 pitstop -> launcher -> (first process of a PID namespace) -> the user's command. Without a sandbox the launcher only
 restores what Python changed in its own process and becomes the command. Lines on the pipe are JSON objects with one of the keys
-`started` (CLOCK_MONOTONIC ns), `failed` (the stage; with `errno`, `error`), `ended` (exit code; with `cpu_ns`, `peak_rss_bytes`),
+`started` (CLOCK_MONOTONIC ns; with `pid`), `failed` (the stage; with `errno`, `error`), `ended` (exit code; with `cpu_ns`, `peak_rss_bytes`),
 and once `read_only` (paths the program cannot write at all).
 """
 
@@ -74,12 +74,15 @@ def _enter_namespaces(launch: dict[str, Any]) -> None:
             prctl(PR_SET_PDEATHSIG, signal.SIGTERM)  # cleared where the credentials changed
     if launch["kind"] == "overlay":
         with _stage(launch, "mount_namespace"):
-            unshare(CLONE_NEWNS | CLONE_NEWIPC)
+            unshare(CLONE_NEWNS)
             mount("none", "/", None, MS_REC | MS_PRIVATE)
     if launch["network_namespace"]:
         with _stage(launch, "network_namespace"):
             unshare(CLONE_NEWNET)
             network.raise_loopback(addresses)
+    if launch["kind"] == "overlay" or launch["network_namespace"]:  # the latter: then this is allowed as well
+        with _stage(launch, "ipc_namespace"):
+            unshare(CLONE_NEWIPC)
     if launch["pid_namespace"]:
         with _stage(launch, "pid_namespace"):
             unshare(CLONE_NEWPID)
@@ -227,7 +230,7 @@ def _exec(launch: dict[str, Any]) -> NoReturn:
     for name in ("SIGPIPE", "SIGXFSZ"):  # Python ignores them; programs start with the default
         signal.signal(getattr(signal, name), signal.SIG_DFL)
     with _stage(launch, "exec"):
-        _report(launch, started=time.monotonic_ns())
+        _report(launch, started=time.monotonic_ns(), pid=os.getpid())
         os.execvp(launch["argv"][0], launch["argv"])  # noqa: S606 - the user's own command line
     raise AssertionError
 

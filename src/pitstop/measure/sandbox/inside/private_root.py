@@ -135,21 +135,42 @@ class PrivateRoot:
         with open(f"{folder}/point", "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(path)
         _copy_attributes(path, upper)
-        seeded = self._seed + path if self._seed else None
-        lowers = [seeded, path] if seeded and os.path.isdir(seeded) else [path]
-        lower = ":".join(_escaped(one).replace(":", "\\:") for one in lowers)
-        common = f"lowerdir={lower},upperdir={_escaped(upper)},workdir={_escaped(work)}"
-        target = self._new + path
-        if self._userns:
-            mount("overlay", target, "overlay", 0, f"{common},userxattr")
-        else:
-            try:
-                mount("overlay", target, "overlay", 0, f"{common},redirect_dir=on")  # folders can be renamed
-            except OSError as error:
-                if error.errno != errno.EINVAL:
-                    raise
-                mount("overlay", target, "overlay", 0, common)
+        below = self._with_seed(path, folder) if self._seed else path
+        self._mount_overlay(self._new + path, lower=below, upper=upper, work=work)
         self.covered.append(path)
+
+    def _with_seed(self, path: str, folder: str) -> str:
+        """Return a lower folder that shows `path` with the seed's files in it; `path` itself where that went into `folder`.
+
+        A seed on the same disk cannot be a second lower layer (the kernel refuses a layer inside a layer), but it can be
+        the upper one of an overlay that nobody writes to. Where overlays cannot be stacked, it is copied.
+        """
+        seeded = f"{self._seed}{path}"
+        if not os.path.isdir(seeded):
+            return path
+        _copy_attributes(path, seeded)
+        below, work = f"{folder}/below", f"{folder}/below-work"
+        os.mkdir(below)
+        os.mkdir(work)
+        try:
+            self._mount_overlay(below, lower=path, upper=seeded, work=work, flags=MS_RDONLY)
+        except OSError:
+            shutil.copytree(seeded, f"{folder}/upper", symlinks=True, dirs_exist_ok=True)
+            return path
+        return below
+
+    def _mount_overlay(self, target: str, *, lower: str, upper: str, work: str, flags: int = 0) -> None:
+        lowers = _escaped(lower).replace(":", "\\:")
+        options = f"lowerdir={lowers},upperdir={_escaped(upper)},workdir={_escaped(work)}"
+        if self._userns:
+            mount("overlay", target, "overlay", flags, f"{options},userxattr")
+            return
+        try:
+            mount("overlay", target, "overlay", flags, f"{options},redirect_dir=on")  # folders can be renamed
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+            mount("overlay", target, "overlay", flags, options)
 
     def _rebuild(self, path: str) -> None:
         try:

@@ -114,7 +114,7 @@ def photo_profile() -> ProfileResult:
                     "81 % of the samples taken while waiting are in PIL.ImageFile.load (photos.py:27)",
                 ),
                 treatments=("loader-workers",),
-                title="photos are decoded in the training process, one after another",
+                title="The data loader works in the training process: 62 % of each step waits for it",
                 next_action="pitstop tune -- python train.py --data photos --epochs 4",
             ),
             Finding(
@@ -126,7 +126,7 @@ def photo_profile() -> ProfileResult:
                 confidence="medium",
                 evidence=("AdamW updates 62 tensors one by one (train.py:57)",),
                 treatments=("fused-optimizer",),
-                title="the optimizer updates its tensors one by one",
+                title="The optimizer updates its tensors one by one",
                 next_action="",
             ),
         ),
@@ -137,9 +137,11 @@ def photo_profile() -> ProfileResult:
         overhead=Overhead(per_step_ns=7_400, share=0.00018),
         step_times_ns=step_times_ns(),
         hot=(
-            Shadow(where="photos.py:27 Photos.__getitem__", share=0.49),
-            Shadow(where="photos.py:31 random_crop", share=0.11),
-            Shadow(where="train.py:71 main", share=0.03),
+            Shadow(
+                where="data_wait|/home/ana/photos/photos.py:27 Photos.__getitem__ > PIL/ImageFile.py load", share=0.49
+            ),
+            Shadow(where="data_wait|/home/ana/photos/photos.py:31 random_crop", share=0.11),
+            Shadow(where="python|/usr/lib/python3.11/json/decoder.py:353 raw_decode", share=0.03),
         ),
         run_folder="/home/ana/photos/.pitstop/runs/20261130-141200-train",
         wall_s=17.9,

@@ -154,6 +154,24 @@ def test_an_unbounded_ceiling_is_not_printed_as_a_number() -> None:
     assert row.title == "loader-in-main-process"
 
 
+def test_a_hot_place_says_what_the_step_was_doing_and_is_named_from_the_programs_folder() -> None:
+    rows = hot_rows(photo_profile())
+    assert (rows[0].category, rows[0].name) == ("data_wait", "waiting for data")
+    assert rows[0].where == "photos.py:27 Photos.__getitem__ > PIL/ImageFile.py load"
+    assert rows[2].where == "/usr/lib/python3.11/json/decoder.py:353 raw_decode"
+
+
+def test_a_bar_in_a_hot_place_is_not_taken_for_a_category() -> None:
+    (row,) = hot_rows(msgspec.structs.replace(photo_profile(), hot=(Shadow(where="a|b.py:1 f", share=1.0),)))
+    assert (row.category, row.where) == ("", "a|b.py:1 f")
+
+
+def test_a_cpu_quota_that_held_the_program_back_is_said() -> None:
+    profile = photo_profile()
+    profile = msgspec.structs.replace(profile, utilisation={**profile.utilisation, "throttled_ns": 2_100_000_000})
+    assert run_facts(profile)[2].value == "54 % of 2 cores in use · held back 2.10 s by the CPU quota"
+
+
 def test_only_the_hottest_places_are_listed_hottest_first() -> None:
     places = tuple(Shadow(where=f"a.py:{line}", share=line / 100) for line in range(1, 20))
     rows = hot_rows(msgspec.structs.replace(photo_profile(), hot=places))

@@ -139,7 +139,10 @@ def _profile(page: ProfilePage, *, title: str) -> Iterator[str]:
         yield "\n".join(map(_finding, page.findings))
     if page.hot:
         yield f"### {say('report.title.hot')}"
-        yield _table(("where", "share"), ((_cell(code(row.where)), prose(row.share_text)) for row in page.hot))
+        yield _table(
+            ("where", "category", "share"),
+            ((_cell(code(row.where)), prose(row.name), prose(row.share_text)) for row in page.hot),
+        )
     if page.facts:
         yield f"### {say('report.title.facts')}"
         yield _facts(page.facts)

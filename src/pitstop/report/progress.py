@@ -8,15 +8,15 @@ from rich.text import Text
 
 from pitstop.messages import say
 from pitstop.report import numbers
-from pitstop.report.content.labels import label
+from pitstop.report.content.facts import SEPARATOR
 from pitstop.report.plain import plain
 
 
 class TuneProgress(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a tune stands. `phase` is a key of `report.phase` or the caller's own words.
+    """Where a tune stands. `phase` is in words, in the chosen language.
 
-    `expected` is the number of trials that are likely to be needed (it may grow), `eta_s` None while nothing is known
-    of it; `last` is one line of news (the latest verdict, a busy machine).
+    `expected` is the number of trials that are likely to be needed (it may grow; 0 while unknown), `eta_s` None while
+    nothing is known of it; `last` is one line of news (the latest verdict, a busy machine).
     """
 
     phase: str
@@ -34,26 +34,25 @@ def progress(state: TuneProgress) -> RenderableType:
     row.add_column(width=24)
     total = max(state.expected, state.done, 1)
     bar = ProgressBar(total=total, completed=state.done, width=24)
-    row.add_row(Text(label("phase", state.phase), style="bold"), bar)
+    row.add_row(Text(plain(state.phase), style="bold"), bar)
     news = Text(_counts(state), no_wrap=True, overflow="ellipsis")
     if state.last:
-        news.append(f" · {plain(state.last)}", style="dim")
+        news.append(f"{SEPARATOR}{plain(state.last)}", style="dim")
     return Group(row, news)
 
 
 def progress_line(state: TuneProgress) -> str:
     """Return the same as one line of plain text, for output that is no terminal."""
-    parts = [label("phase", state.phase), _counts(state), plain(state.last)]
-    return " · ".join(part for part in parts if part)
+    parts = [plain(state.phase), _counts(state), plain(state.last)]
+    return SEPARATOR.join(part for part in parts if part)
 
 
 def _counts(state: TuneProgress) -> str:
-    trials = say(
-        "report.progress.trials",
-        done=numbers.count(state.done),
-        expected=numbers.count(max(state.expected, state.done)),
-    )
-    parts = [trials, say("report.progress.elapsed", time=numbers.rough_duration(state.elapsed_s))]
+    parts: list[str] = []
+    if state.expected or state.done:
+        expected = max(state.expected, state.done)
+        parts.append(say("report.progress.trials", done=numbers.count(state.done), expected=numbers.count(expected)))
+    parts.append(say("report.progress.elapsed", time=numbers.rough_duration(state.elapsed_s)))
     if state.eta_s is not None:
         parts.append(say("report.progress.eta", time=numbers.rough_duration(state.eta_s)))
-    return " · ".join(parts)
+    return SEPARATOR.join(parts)

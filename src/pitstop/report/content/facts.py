@@ -83,11 +83,13 @@ def _memory(result: ProfileResult) -> str:
 
 def _processors(result: ProfileResult) -> str:
     busy, cpus = result.utilisation.get("cpu"), result.utilisation.get("cpus")
-    if not isinstance(busy, int | float):
-        return ""
-    if not isinstance(cpus, int):
-        return numbers.share(busy)
-    return say("report.fact.cpu", share=numbers.share(busy), cpus=cpus)
+    throttled_ns = result.utilisation.get("throttled_ns")
+    parts: list[str] = []
+    if isinstance(busy, int | float) and isinstance(cpus, int):
+        parts.append(say("report.fact.cpu", share=numbers.share(busy), cpus=cpus))
+    if isinstance(throttled_ns, int) and throttled_ns > 0:
+        parts.append(say("report.fact.throttled", time=numbers.duration(throttled_ns)))
+    return SEPARATOR.join(parts)
 
 
 def _overhead(result: ProfileResult) -> str:

@@ -5,7 +5,8 @@ import math
 import msgspec
 
 from pitstop.messages import say
-from pitstop.records.results import Finding, NotMeasured, ProfileResult
+from pitstop.records.results import Finding, NotMeasured, ProfileResult, Shadow
+from pitstop.records.steps import CATEGORIES
 from pitstop.report import numbers
 from pitstop.report.content.labels import label
 from pitstop.report.plain import plain
@@ -24,8 +25,10 @@ class FindingRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HotRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One hot place of the user's program."""
+    """One hot place of the user's program and what the step was doing there; `category` is "" where that is not known."""
 
+    category: str
+    name: str
     where: str
     share: float
     share_text: str
@@ -46,14 +49,26 @@ def finding_rows(result: ProfileResult) -> tuple[FindingRow, ...]:
 def hot_rows(result: ProfileResult, *, most: int = 8) -> tuple[HotRow, ...]:
     """Return the `most` hottest places, hottest first."""
     hottest = sorted(result.hot, key=lambda place: -place.share)[:most]
-    return tuple(
-        HotRow(where=plain(hot.where), share=hot.share, share_text=numbers.share(hot.share)) for hot in hottest
-    )
+    return tuple(_hot(place, folder=result.program.cwd) for place in hottest)
 
 
 def missing_rows(missing: tuple[NotMeasured, ...]) -> tuple[MissingRow, ...]:
     """Return what was not measured, with the reasons."""
     return tuple(MissingRow(what=plain(item.what), why=plain(item.why)) for item in missing)
+
+
+def _hot(place: Shadow, *, folder: str) -> HotRow:
+    """Take "category|file:line function > inner" apart; places in the program's own folder are named from there."""
+    category, bar, where = place.where.partition("|")
+    if not bar or category not in CATEGORIES:
+        category, where = "", place.where
+    return HotRow(
+        category=category,
+        name=label("category", category) if category else "",
+        where=plain(where.removeprefix(folder.rstrip("/") + "/")),
+        share=place.share,
+        share_text=numbers.share(place.share),
+    )
 
 
 def _finding(finding: Finding) -> FindingRow:

@@ -4,7 +4,7 @@ import msgspec
 
 from pitstop.records.verdicts import Gate
 from pitstop.report import numbers
-from pitstop.report.content.labels import label
+from pitstop.report.content.labels import gate_label, label
 from pitstop.report.plain import plain
 
 _OUTCOME = {True: "passed", False: "failed", None: "not-made"}
@@ -28,7 +28,7 @@ def gate_rows(gates: tuple[Gate, ...]) -> tuple[GateRow, ...]:
         GateRow(
             outcome=_OUTCOME[gate.passed],
             outcome_label=label("outcome", _OUTCOME[gate.passed]),
-            name=label("gate", gate.name),
+            name=gate_label(gate.name),
             measured=numbers.measured(gate.measured),
             limit=numbers.measured(gate.limit),
             detail=plain(gate.detail),

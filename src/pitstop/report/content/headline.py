@@ -1,28 +1,17 @@
 """The first sentence of each report. It says the main thing, and never more than was measured."""
 
+import math
+
 from pitstop.messages import say
 from pitstop.records.results import ProfileResult, TuneResult
 from pitstop.records.verdicts import VerdictKind
 from pitstop.report import numbers
 from pitstop.report.content.labels import label
 from pitstop.report.content.ledger import ledger_rows
-from pitstop.report.plain import plain
-
-# Which layer of findings explains which category of the ledger; a finding of another layer is not the reason for it.
-_LAYER = {
-    "data_wait": "data",
-    "host_to_device": "data",
-    "forward": "compute",
-    "backward": "compute",
-    "optimizer": "compute",
-    "compile": "compute",
-    "sync": "compute",
-    "communication": "communication",
-}
 
 
 def profile_headline(result: ProfileResult) -> str:
-    """Return what most of a step is spent on and, where a finding explains that, why."""
+    """Return what most of a step is spent on, and what the first finding is worth at most."""
     rows = [row for row in ledger_rows(result) if row.share > 0]
     if not rows:
         return say("report.headline.no_steps")
@@ -30,10 +19,10 @@ def profile_headline(result: ProfileResult) -> str:
     sentence = say(f"report.headline.{largest.category}", share=largest.share_text)
     if not result.findings:
         return say("report.headline.healthy", sentence=sentence)
-    first = result.findings[0]
-    if first.layer == _LAYER.get(largest.category) and first.title:
-        return say("report.headline.because", sentence=sentence, reason=plain(first.title))
-    return say("report.headline.stop", sentence=sentence)
+    ceiling = result.findings[0].ceiling_speedup
+    if not math.isfinite(ceiling):
+        return sentence
+    return say("report.headline.worth", sentence=sentence, ceiling=numbers.ratio(ceiling))
 
 
 def tune_headline(result: TuneResult) -> str:

@@ -91,7 +91,7 @@ def _finding(number: int, row: FindingRow) -> RenderableType:
 
 
 def _hot(rows: tuple[HotRow, ...]) -> RenderableType:
-    table = grid(columns=2, flexible=1, right=(0,))
+    table = grid(columns=3, flexible=2, right=(0,))
     for row in rows:
-        table.add_row(row.share_text, row.where)
+        table.add_row(row.share_text, Text(row.name, style=COLORS.get(row.category, "")), row.where)
     return indented(table)

@@ -12,7 +12,8 @@ def install(hooked):
     """Patch `torch.autograd.backward`. Nested calls (re-entrant checkpointing) belong to the outer one."""
     original = hooked.torch.autograd.backward
     now, busy, clock, looking = time.monotonic_ns, hooked.busy, hooked.clock, hooked.looking
-    is_compiling, look, done = hooked.is_compiling, _make_look(hooked), _make_done(hooked)
+    is_compiling, look, record, session = hooked.is_compiling, _make_look(hooked), hooked.record, hooked.session
+    tensor_class = hooked.torch.Tensor
 
     @functools.wraps(original)
     def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, *args, **kwargs):
@@ -22,7 +23,8 @@ def install(hooked):
         if looking.open:
             look(retain_graph, create_graph)
         was_busy = ident in busy
-        busy.update((ident, BACKWARD_RUNS))
+        busy.add(ident)
+        busy.add(BACKWARD_RUNS)
         start_ns = now()
         try:
             result = original(tensors, grad_tensors, retain_graph, create_graph, *args, **kwargs)
@@ -30,7 +32,15 @@ def install(hooked):
             busy.discard(BACKWARD_RUNS)
             if not was_busy:
                 busy.discard(ident)
-        done(tensors, start_ns, now())
+        end_ns = now()
+        record(BACKWARD, 0, start_ns, end_ns)
+        try:
+            if not isinstance(tensors, tensor_class) and len(tensors) == 1:
+                tensors = tensors[0]
+            if isinstance(tensors, tensor_class):
+                session.last_loss = tensors.detach()
+        except Exception as error:
+            session.fault("backward", error)
         clock.tick(BACKWARD)
         return result
 
@@ -53,19 +63,3 @@ def _make_look(hooked):
             session.fault("look at backward", error)
 
     return look
-
-
-def _make_done(hooked):
-    session, record, tensor_class = hooked.session, hooked.record, hooked.torch.Tensor
-
-    def done(tensors, start_ns, end_ns):
-        try:
-            record(BACKWARD, 0, start_ns, end_ns)
-            if not isinstance(tensors, tensor_class) and len(tensors) == 1:
-                tensors = tensors[0]
-            if isinstance(tensors, tensor_class):
-                session.last_loss = tensors.detach()
-        except Exception as error:
-            session.fault("backward", error)
-
-    return done

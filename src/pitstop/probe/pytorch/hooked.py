@@ -3,6 +3,7 @@
 import sys
 from typing import Any
 
+from ..recorder import FORWARD
 from ..sightings import Numbers
 from .frame_names import FrameNames
 from .looking import Looking
@@ -35,8 +36,14 @@ class Hooked:
         """Look closer: a loader is iterated for the first time, so other modules may be called, from other places."""
         self.environment.used()
         self.looking.again()
-        if self.discovery is not None:
+        if self.discovery is not None and (self.profile or not self.clock.is_outranked(FORWARD)):
             self.discovery.begin()
+
+    def optimizer_made(self):
+        """Stop watching forwards where they were only watched as what might end steps."""
+        if not self.profile and self.discovery is not None:
+            self.discovery.end()
+            self.discovery.forwards.end()
 
     def forget(self):
         """In a forked child: nobody is inside anything."""
@@ -67,8 +74,9 @@ class Hooked:
 
 
 def _is_compiling(torch):
-    """Return torch's own question, which dynamo knows as a constant while it traces."""
+    """Return a question of torch's that dynamo knows the answer to while it traces; the first is the cheapest."""
     compiler: Any = getattr(torch, "compiler", None)
-    if hasattr(compiler, "is_compiling"):
-        return compiler.is_compiling
+    for name in ("is_dynamo_compiling", "is_compiling"):
+        if hasattr(compiler, name):
+            return getattr(compiler, name)
     return sys.modules["torch._utils"].is_compiling

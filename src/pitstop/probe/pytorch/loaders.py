@@ -100,13 +100,12 @@ def _watch_batches(hooked, iterator_class, feeds):
         try:
             batch = original(self)
         except StopIteration:
-            end_ns = now()
-            record(EPOCH_END, feeds[id(self)][0] if id(self) in feeds else 0, start_ns, end_ns)
+            record(EPOCH_END, feeds[id(self)][0] if id(self) in feeds else 0, start_ns, now())
             raise
         finally:
             busy.discard(ident)
+        end_ns = now()
         if always or not clock.is_outranked(FETCH):
-            end_ns = now()
             try:
                 number, counter, _gone = feeds[id(self)]
                 record(FETCH, number, start_ns, end_ns, counter.count(batch))

@@ -18,13 +18,14 @@ class Looking:
     def __init__(self, hooked):
         self._clock = hooked.clock
         self._seen = set()
+        self._wanted = hooked.profile
         self._closing_step = 0
-        self.open = True
+        self.open = self._wanted
         self._clock.after(FIRST_STEPS, self._close)
 
     def again(self):
         """Look again for some steps."""
-        if len(self._seen) < MAX_SEEN:
+        if self._wanted and len(self._seen) < MAX_SEEN:
             self.open = True
             self._closing_step = self._clock.steps + LATER_STEPS
             self._clock.after(LATER_STEPS, self._close)

@@ -10,7 +10,7 @@ import functools
 import time
 import weakref
 from _thread import get_ident
-from types import MethodType
+from functools import partial
 
 from ..recorder import FORWARD
 from .hooked import BACKWARD_RUNS
@@ -29,93 +29,85 @@ def install(hooked):
 
 
 class Forwards:
-    """Times calls of outermost modules. `call` is what runs one."""
+    """Times calls of outermost modules. `call(run, module, number, *args, **kwargs)` runs one and returns its result."""
 
     def __init__(self, hooked):
         self.hooked = hooked
         self.sightings = ModuleSightings(hooked)
-        self._timed = {}  # id(module) -> weak reference that removes the entry
+        self._timed = {}  # id(module) -> (number, weak reference that removes the entry)
         self._classes = set()
         self._leader = 0
-        self._descriptor = self._make_descriptor()
         self.call = self._make_call()
+        self._descriptor = self._make_descriptor()
 
     def add(self, module):
-        """Time the calls of this instance from now on."""
+        """Time the calls of this instance from now on; return its number."""
         key = id(module)
-        if key in self._timed:
-            return
-        self._timed[key] = weakref.ref(module, lambda _gone: self._timed.pop(key, None))
-        kind = type(module)
-        if kind not in self._classes:
-            self._classes.add(kind)
-            kind._compiled_call_impl = self._descriptor
+        if key not in self._timed:
+            number = self.hooked.modules.give(module)
+            if self._leader == 0 and next(module.parameters(), None) is not None:
+                self._leader = number  # it paces programs that only run forward
+            self.hooked.names.name(module, number)
+            self._timed[key] = (number, weakref.ref(module, lambda _gone: self._timed.pop(key, None)))
+            kind = type(module)
+            if kind not in self._classes:
+                self._classes.add(kind)
+                kind._compiled_call_impl = self._descriptor
+        return self._timed[key][0]
+
+    def end(self):
+        """Time no more calls: forwards cannot end steps any more, and nothing else of them is wanted."""
+        for kind in self._classes:
+            if kind.__dict__.get("_compiled_call_impl") is self._descriptor:
+                del kind._compiled_call_impl
+        self._classes.clear()
+        self._timed.clear()
 
     def _make_descriptor(self):
-        timed_ids, is_compiling = self._timed, self.hooked.is_compiling
-
-        def timed(module, *args, **kwargs):
-            if is_compiling():
-                return module._call_impl(*args, **kwargs)
-            return self.call(module._call_impl, module, args, kwargs)
+        timed, is_compiling, call = self._timed, self.hooked.is_compiling, self.call
 
         def __get__(_self, module, _owner=None):  # noqa: N807
-            if is_compiling() or id(module) not in timed_ids:
+            if is_compiling():
                 return None
-            return MethodType(timed, module)
+            entry = timed.get(id(module))
+            return None if entry is None else partial(call, module._call_impl, module, entry[0])
 
-        self.hooked.own(timed)
-        self.hooked.own(__get__)
         # It reduces to None, for picklers that write the user's class by value (cloudpickle).
-        return type("TimedCall", (), {"__get__": __get__, "__reduce__": lambda _self: (type(None), ())})()
+        methods = {"__get__": self.hooked.own(__get__), "__reduce__": lambda _self: (type(None), ())}
+        return type("TimedCall", (), methods)()
 
     def _make_call(self):
         hooked = self.hooked
         record, now, busy, clock, looking = hooked.record, time.monotonic_ns, hooked.busy, hooked.clock, hooked.looking
-        grad_enabled, modules, fault = hooked.torch.is_grad_enabled, hooked.modules, hooked.session.fault
-        always = hooked.profile
+        grad_enabled, fault = hooked.torch.is_grad_enabled, hooked.session.fault
 
-        def call(run, module, args, kwargs):
+        def call(run, module, number, *args, **kwargs):
             ident = get_ident()
             if busy and (ident in busy or BACKWARD_RUNS in busy):
                 return run(*args, **kwargs)
-            if not always and clock.is_outranked(FORWARD):
-                return run(*args, **kwargs)
             if looking.open:
-                self._look(module, args, kwargs)
+                self._look(number, module, args, kwargs)
             busy.add(ident)
             start_ns = now()
             try:
                 result = run(*args, **kwargs)
             finally:
+                end_ns = now()
                 busy.discard(ident)
-            end_ns = now()
             try:
-                number = modules.get(module) or self.number(module)
                 record(FORWARD, number, start_ns, end_ns, 0, module.training + 2 * grad_enabled())
             except Exception as error:
                 fault("forward", error)
-                return result
             if number == self._leader:
                 clock.tick(FORWARD)
             return result
 
         return hooked.own(call, "forward")
 
-    def number(self, module):
-        """Return the module's id; the first one with parameters paces programs that only run forward."""
-        number = self.hooked.modules.get(module)
-        if not number:
-            number = self.hooked.modules.give(module)
-            if self._leader == 0 and next(module.parameters(), None) is not None:
-                self._leader = number
-            self.hooked.names.name(module, number)
-        return number
-
-    def _look(self, module, args, kwargs):
+    def _look(self, number, module, args, kwargs):
         try:
-            if self.hooked.looking.is_new("forward", id(type(module)), module.training):
-                self.sightings.write(self.number(module), module, args, kwargs)
+            if self.hooked.looking.is_new("forward", number, module.training):
+                self.sightings.write(number, module, args, kwargs)
         except Exception as error:
             self.hooked.session.fault("look at forward", error)
 
@@ -125,7 +117,7 @@ class Discovery:
 
     def __init__(self, hooked, forwards):
         self._hooked = hooked
-        self._forwards = forwards
+        self.forwards = forwards
         self._class = hooked.torch.nn.Module
         self._original = self._class.__call__
         self._finding = self._make_finding()
@@ -177,7 +169,7 @@ class Discovery:
         """Take in that `module` is about to be called while no other is."""
         try:
             if not getattr(module, "_is_replica", False):  # DataParallel's throw-away copies
-                self._forwards.add(module)
+                self.forwards.add(module)
             self._calls_left -= 1
             if self._calls_left <= 0:
                 self.end()
@@ -196,14 +188,8 @@ def _watch_compile(hooked, module_class, forwards):
     def compile(self, *args, **kwargs):  # noqa: A001
         original(self, *args, **kwargs)
         try:
-            compiled, reference = self.__dict__["_compiled_call_impl"], weakref.ref(self)
-
-            def timed_compiled(*args, **kwargs):
-                if hooked.is_compiling():
-                    return compiled(*args, **kwargs)
-                return forwards.call(compiled, reference(), args, kwargs)
-
-            self.__dict__["_compiled_call_impl"] = hooked.own(functools.update_wrapper(timed_compiled, compiled))
+            compiled = self.__dict__["_compiled_call_impl"]
+            self.__dict__["_compiled_call_impl"] = partial(forwards.call, compiled, self, forwards.add(self))
         except Exception as error:
             hooked.session.fault("Module.compile", error)
 

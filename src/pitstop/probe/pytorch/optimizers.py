@@ -35,6 +35,7 @@ def _watch_construction(hooked, optimizer_class):
 def _write(hooked, optimizer, frame):
     number = hooked.optimizers.give(optimizer)
     hooked.clock.expect_optimizer()
+    hooked.optimizer_made()
     hooked.environment.used()
     users = user_frame(frame)
     modules = hooked.names.remember(number, users) if users is not None else {}
@@ -54,7 +55,7 @@ def _write(hooked, optimizer, frame):
 
 
 def _watch_steps(hooked, module):
-    record, now, numbers, clock = hooked.record, time.monotonic_ns, hooked.optimizers, hooked.clock
+    record, now, number_of, clock = hooked.record, time.monotonic_ns, hooked.optimizers.get, hooked.clock
     is_compiling, session = hooked.is_compiling, hooked.session
     started = {}
 
@@ -67,10 +68,10 @@ def _watch_steps(hooked, module):
             return
         end_ns = now()
         try:
-            number = numbers.get(optimizer)
+            number = number_of(optimizer)
             if not number:  # made without Optimizer.__init__, or unpickled
                 _write(hooked, optimizer, sys._getframe(1))
-                number = numbers.get(optimizer)
+                number = number_of(optimizer)
             record(OPTIMIZER, number, started.pop(id(optimizer), end_ns), end_ns)
         except Exception as error:
             session.fault("Optimizer.step", error)
@@ -86,7 +87,7 @@ def _watch_steps(hooked, module):
 
 def _watch_zero_grad(hooked, optimizer_class):
     original = optimizer_class.zero_grad
-    record, now, numbers, is_compiling = hooked.record, time.monotonic_ns, hooked.optimizers, hooked.is_compiling
+    record, now, number_of, is_compiling = hooked.record, time.monotonic_ns, hooked.optimizers.get, hooked.is_compiling
 
     @functools.wraps(original)
     def zero_grad(self, *args, **kwargs):
@@ -94,7 +95,8 @@ def _watch_zero_grad(hooked, optimizer_class):
             return original(self, *args, **kwargs)
         start_ns = now()
         result = original(self, *args, **kwargs)
-        record(ZERO_GRAD, numbers.get(self), start_ns, now())
+        end_ns = now()
+        record(ZERO_GRAD, number_of(self), start_ns, end_ns)
         return result
 
     optimizer_class.zero_grad = hooked.own(zero_grad)

@@ -12,7 +12,7 @@ import msgspec
 
 from pitstop.records import VerdictKind
 from pitstop.stats.paired import PairedEstimate, estimate
-from pitstop.stats.power import detectable_speedup, pairs_to_show_equivalent, pairs_to_show_faster
+from pitstop.stats.power import pairs_to_show_equivalent, pairs_to_show_faster
 from pitstop.stats.sequential import Plan, critical_values
 
 __all__ = ["Decision", "compare", "decide", "decide_all"]
@@ -22,8 +22,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """What the pairs say. `ci` is of the speed-up, at level 1 - `alpha`, over all looks.
 
     `further_pairs`: pairs like these, beyond those made, that decide with the wanted power if the estimate is right;
-    0 where decided, None where no sensible number would. `detectable`: the smallest true speed-up that so many pairs
-    with this noise would have found.
+    0 where decided, None where no sensible number would.
     """
 
     kind: VerdictKind
@@ -33,7 +32,6 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     sd: float
     alpha: float
     further_pairs: int | None = 0
-    detectable: float | None = None
 
 
 def compare(ratios: Sequence[float], *, margin: float = 0.02, alpha: float = 0.05, power: float = 0.8) -> Decision:
@@ -59,7 +57,6 @@ def decide(ratios: Sequence[float], *, plan: Plan, look: int, margin: float = 0.
         further_pairs=_further(pairs, margin=margin, alpha=plan.alpha, power=power)
         if kind is VerdictKind.UNDECIDED
         else 0,
-        detectable=detectable_speedup(pairs=pairs.pairs, sd=pairs.sd, margin=margin, alpha=plan.alpha, power=power),
     )
 
 

@@ -1,0 +1,359 @@
+"""The search as a state machine: what it asks for in which situation."""
+
+import math
+from itertools import pairwise
+
+import msgspec
+import numpy as np
+import pytest
+
+from pitstop.records import Gate, Numerics, Proposal, Trial, TrialOutcome, VerdictKind
+from pitstop.tune.search import next_action, observe, replay, start
+from pitstop.tune.search_actions import CheckNumerics, Finish, Measure, NumericsReport, Observation, SearchOptions
+from pitstop.tune.search_facts import canonical
+from pitstop.tune.simulate import Machine, Noise, Tuned, run_tune
+from pitstop.tune.simulate_programs import random_program
+
+QUIET = Noise(sd=0.002)
+
+
+def proposal(name: str, *, group: str | None = None, ceiling: float = math.inf, numerics=Numerics.EXACT) -> Proposal:
+    return Proposal(
+        name=name, treatment=group or name, setting={}, numerics=numerics, ceiling=ceiling, group=group or name
+    )
+
+
+def tune(
+    gains: dict[str, float], *, proposals=None, options=None, seed: int = 0, noise: Noise = QUIET, **machine
+) -> Tuned:
+    """Tune a program whose gains multiply."""
+    known = proposals or tuple(proposal(name) for name in gains)
+    simulated = Machine(
+        lambda key: sum(math.log(gains.get(name, 1.0)) for name in key),
+        rng=np.random.default_rng(seed),
+        noise=noise,
+        **machine,
+    )
+    return run_tune(known, simulated, options=options)
+
+
+def verdict(tuned: Tuned, *names: str):
+    return next(one for one in tuned.finish.verdicts if one.treatments == names)
+
+
+def measured(tuned: Tuned, *, purpose: str | None = None) -> list[tuple[str, ...]]:
+    return [
+        action.proposals
+        for action in tuned.actions
+        if isinstance(action, Measure) and purpose in (None, action.purpose)
+    ]
+
+
+def test_baselines_come_first_and_never_more_than_two_candidates_without_one():
+    tuned = tune({"a": 1.5, "b": 1.0, "c": 1.2, "d": 0.8})
+    screened = measured(tuned, purpose="screen")
+    assert screened[:2] == [(), ()]
+    assert not any(all(window) for window in zip(screened, screened[1:], screened[2:], strict=False))
+    assert screened[-1] == (), "the last candidates have a baseline on both sides"
+
+
+def test_what_promises_most_is_tried_first_and_what_cannot_reach_the_margin_never():
+    known = (proposal("small", ceiling=1.1), proposal("none", ceiling=1.015), proposal("large", ceiling=3.0))
+    tuned = tune({"large": 2.0, "small": 1.05, "none": 1.01}, proposals=known)
+    singles = [key for key in measured(tuned) if len(key) == 1]
+    assert singles[:2] == [("large",), ("small",)]
+    assert ("none",) not in singles
+    assert "1.01x" in verdict(tuned, "none").reason or "1.02x" in verdict(tuned, "none").reason
+
+
+def test_a_ceiling_grows_with_what_the_others_gained():
+    """1.5 % of the step is 6 % of a step four times as fast."""
+    known = (proposal("large", ceiling=5.0), proposal("tail", ceiling=1.015))
+
+    def landscape(key):
+        time = 1.0 - (0.75 if "large" in key else 0) - (0.014 if "tail" in key else 0)
+        return -math.log(time)
+
+    tuned = run_tune(known, Machine(landscape, rng=np.random.default_rng(0), noise=QUIET))
+    assert tuned.finish.chosen == ("large", "tail")
+
+
+def test_survivors_are_tried_together_right_after_screening():
+    tuned = tune({"a": 1.5, "b": 1.3, "c": 1.2, "null": 1.0})
+    sets = [key for key in measured(tuned) if len(key) > 1]
+    assert sets[0] == ("a", "b", "c")
+    assert tuned.finish.chosen == ("a", "b", "c")
+    assert tuned.finish.speedup == pytest.approx(1.5 * 1.3 * 1.2, rel=0.02)
+    assert verdict(tuned, "a", "b", "c").verdict is VerdictKind.FASTER
+    assert verdict(tuned, "a", "b", "c").stage == "confirm"
+    assert verdict(tuned, "null").verdict is not VerdictKind.FASTER
+
+
+def test_a_member_that_adds_nothing_is_left_out():
+    """Two ways to the same gain: either one, not both."""
+    known = tuple(proposal(name) for name in ("workers", "cache", "other"))
+
+    def landscape(key):
+        return (math.log(2.0) if {"workers", "cache"} & set(key) else 0) + (math.log(1.2) if "other" in key else 0)
+
+    tuned = run_tune(known, Machine(landscape, rng=np.random.default_rng(1), noise=QUIET))
+    assert len(tuned.finish.chosen) == 2
+    assert "other" in tuned.finish.chosen
+
+
+def test_members_that_quarrel_are_not_joined():
+    known = tuple(proposal(name) for name in ("a", "b"))
+
+    def landscape(key):
+        return math.log(0.5) if len(key) == 2 else math.log({"a": 1.5, "b": 1.3}.get(key[0], 1.0)) if key else 0.0
+
+    tuned = run_tune(known, Machine(landscape, rng=np.random.default_rng(1), noise=QUIET))
+    assert tuned.finish.chosen == ("a",)
+
+
+def test_the_knee_not_the_maximum():
+    """Four workers are half a percent faster than two: two it is."""
+    known = tuple(proposal(name, group="workers") for name in ("w=1", "w=2", "w=4"))
+    tuned = tune({"w=1": 1.3, "w=2": 2.0, "w=4": 2.01}, proposals=known, noise=Noise(sd=0.01))
+    assert tuned.finish.chosen == ("w=2",)
+
+
+def test_a_ladder_that_falls_is_not_climbed_to_its_end():
+    known = tuple(proposal(f"w={n}", group="workers") for n in (1, 2, 3, 4, 5))
+    tuned = tune({"w=1": 2.0, "w=2": 1.5, "w=3": 1.2, "w=4": 1.1, "w=5": 1.0}, proposals=known)
+    assert ("w=4",) not in measured(tuned)
+    assert verdict(tuned, "w=4").verdict is VerdictKind.UNDECIDED
+    assert tuned.finish.chosen == ("w=1",)
+
+
+def test_the_best_setting_is_looked_for_again_in_company():
+    """Four workers pay only with one thread."""
+    known = (
+        proposal("w=2", group="workers"),
+        proposal("w=4", group="workers"),
+        proposal("threads=1", group="threads"),
+        proposal("bf16"),
+    )
+
+    def landscape(key):
+        gain = 0.2 if "bf16" in key else 0.0
+        if "w=2" in key:
+            gain += 0.5
+        if "w=4" in key:
+            gain += 0.9 if "threads=1" in key else 0.35
+        return gain
+
+    tuned = run_tune(known, Machine(landscape, rng=np.random.default_rng(1), noise=QUIET))
+    assert tuned.finish.chosen == ("w=4", "threads=1", "bf16")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "kind"),
+    [
+        (TrialOutcome.CRASHED, VerdictKind.INVALID),
+        (TrialOutcome.HUNG, VerdictKind.INVALID),
+        (TrialOutcome.OUT_OF_MEMORY, VerdictKind.INVALID),
+        (TrialOutcome.NOT_FINITE, VerdictKind.UNSAFE),
+        (TrialOutcome.TOO_FEW_STEPS, VerdictKind.INVALID),
+        (TrialOutcome.COULD_NOT_ACT, VerdictKind.INVALID),
+        (TrialOutcome.NOT_CONNECTED, VerdictKind.INVALID),
+    ],
+)
+def test_a_failed_trial_is_a_result_and_is_not_repeated(outcome, kind):
+    tuned = tune({"bad": 2.0, "good": 1.3}, failures={"bad": outcome})
+    assert measured(tuned).count(("bad",)) == 1
+    assert ("bad", "good") not in measured(tuned)
+    assert verdict(tuned, "bad").verdict is kind
+    assert verdict(tuned, "bad").reason
+    assert tuned.finish.chosen == ("good",)
+
+
+def test_a_combination_that_fails_does_not_take_its_members_with_it():
+    tuned = tune({"a": 1.5, "b": 1.3, "c": 1.2}, failures={("a", "b", "c"): TrialOutcome.CRASHED})
+    assert len(tuned.finish.chosen) == 2
+    assert verdict(tuned, "a", "b", "c").verdict is VerdictKind.INVALID
+
+
+def test_busy_trials_are_repeated_and_then_given_up():
+    tuned = tune({"a": 1.5}, noise=Noise(sd=0.002, busy_chance=0.3))
+    assert tuned.finish.chosen == ("a",)
+    assert tuned.finish.invalid_trials > 0
+    hopeless = tune({"a": 1.5}, noise=Noise(sd=0.002, busy_chance=1.0))
+    assert hopeless.finish.chosen == ()
+    assert len(hopeless.observations) == SearchOptions().busy_repeats + 1
+
+
+def test_a_candidate_that_is_always_busy_is_invalid_and_the_rest_goes_on():
+    tuned = tune({"a": 1.5, "b": 1.3}, failures={"a": TrialOutcome.BUSY})
+    assert measured(tuned).count(("a",)) == SearchOptions().busy_repeats
+    assert verdict(tuned, "a").verdict is VerdictKind.INVALID
+    assert tuned.finish.chosen == ("b",)
+
+
+def test_more_memory_than_allowed_says_so_and_is_not_chosen():
+    gib = 1 << 30
+    extra = {"hungry": 3 * gib, "modest": gib}
+    tuned = tune({"hungry": 2.0, "modest": 1.3}, extra_bytes=extra)
+    assert tuned.finish.chosen == ("modest",)
+    found = verdict(tuned, "hungry")
+    assert found.extra_peak_bytes == 3 * gib
+    assert "3072 MiB" in found.reason
+    assert found.verdict is VerdictKind.FASTER
+    assert found.stage == "screen"
+    asked = tune({"hungry": 2.0, "modest": 1.3}, extra_bytes=extra, options=SearchOptions(memory_bytes=8 * gib))
+    assert asked.finish.chosen == ("hungry", "modest")
+
+
+def test_device_memory_has_its_own_limit():
+    search = start((proposal("a"),))
+    for key, cost, device in (((), 100, 1000), ((), 100, 1000), (("a",), 50, 1150), ((), 100, 1000)):
+        search = observe(search, trial(key, cost, peak_device_bytes=device))
+    while not isinstance(search.action, Finish):
+        assert isinstance(search.action, Measure)
+        search = observe(
+            search,
+            trial(
+                search.action.proposals,
+                50 if search.action.proposals else 100,
+                peak_device_bytes=1150 if search.action.proposals else 1000,
+            ),
+        )
+    assert search.action.chosen == ()
+
+
+def trial(key, cost: float, **more) -> Trial:
+    return Trial(
+        proposals=key,
+        outcome=TrialOutcome.MEASURED,
+        window_ns=round(cost * 1e9),
+        window_steps=100,
+        window_samples=more.pop("window_samples", 3200),
+        wall_ns=round(cost * 1e9),
+        **more,
+    )
+
+
+def test_an_unsafe_member_is_found_and_the_rest_goes_on():
+    known = (
+        proposal("bf16", numerics=Numerics.PRECISION),
+        proposal("fused", numerics=Numerics.SAME_MATH),
+        proposal("workers", numerics=Numerics.SAME_DISTRIBUTION),
+    )
+    tuned = tune({"bf16": 1.5, "fused": 1.2, "workers": 1.8}, proposals=known, unsafe=("bf16",))
+    checks = [action.proposals for action in tuned.actions if isinstance(action, CheckNumerics)]
+    assert checks[:2] == [("bf16", "fused", "workers"), ("bf16",)], "the riskiest member is suspected first"
+    assert verdict(tuned, "bf16").verdict is VerdictKind.UNSAFE
+    assert verdict(tuned, "bf16").gates
+    assert tuned.finish.chosen == ("fused", "workers")
+    assert tuned.finish.gates
+    assert tuned.finish.numerics is Numerics.SAME_DISTRIBUTION
+
+
+def test_a_combination_unsafe_only_together_gives_way_to_a_smaller_one():
+    tuned = tune({"a": 1.5, "b": 1.3}, unsafe=(("a", "b"),))
+    assert tuned.finish.chosen == ("a",)
+    assert verdict(tuned, "a", "b").verdict is VerdictKind.UNSAFE
+
+
+def test_nothing_safe_is_an_honest_zero():
+    tuned = tune({"a": 1.5, "b": 1.3}, unsafe=("a", "b"))
+    assert tuned.finish.chosen == ()
+    assert tuned.finish.speedup == 1.0
+    assert tuned.finish.ci is None
+    assert not measured(tuned, purpose="confirm")
+
+
+def test_a_gate_that_could_not_be_made_is_no_pass():
+    search = start((proposal("a"),))
+    while not isinstance(search.action, CheckNumerics):
+        search = observe(search, trial(search.action.proposals, 50 if search.action.proposals else 100))
+    gate = Gate(name="bit-equal", passed=None, detail="the program itself is not reproducible")
+    search = observe(search, NumericsReport(proposals=("a",), gates=(gate,)))
+    assert isinstance(search.action, Finish)
+    assert search.action.chosen == ()
+    assert "not reproducible" in search.action.verdicts[0].reason
+
+
+def test_what_changes_the_training_by_consent_has_no_gate():
+    known = (proposal("batch=64", numerics=Numerics.TRAINING), proposal("fused", numerics=Numerics.SAME_MATH))
+    tuned = tune({"batch=64": 1.5, "fused": 1.3}, proposals=known)
+    assert [action.proposals for action in tuned.actions if isinstance(action, CheckNumerics)] == [("fused",)]
+    assert tuned.finish.chosen == ("batch=64", "fused")
+
+
+def test_confirmation_runs_in_abba_order_and_stops_at_the_first_look_that_decides():
+    tuned = tune({"a": 2.0})
+    order = [bool(key) for key in measured(tuned, purpose="confirm")]
+    assert order == [False, True, True, False] * 2
+    assert tuned.finish.pairs == 4
+
+
+def test_the_interval_clears_the_margin_and_covers_the_truth():
+    tuned = tune({"a": 1.10}, noise=Noise(sd=0.01), seed=3)
+    low, high = tuned.finish.ci
+    assert 1.02 < low < 1.10 < high
+    assert low < tuned.finish.speedup < high
+
+
+def test_speed_is_per_sample_when_the_batch_changes():
+    """Twice the batch in 1.5 times the time per step is faster, though every step is slower."""
+    search = start((proposal("batch=64", numerics=Numerics.TRAINING),))
+    while not isinstance(search.action, Finish):
+        key = search.action.proposals
+        search = observe(search, trial(key, 150 if key else 100, window_samples=6400 if key else 3200))
+    assert search.action.chosen == ("batch=64",)
+    assert search.action.speedup == pytest.approx(4 / 3)
+
+
+def test_an_unchanged_program_that_fails_ends_the_search_with_its_error():
+    search = start((proposal("a"),))
+    failed = Trial(proposals=(), outcome=TrialOutcome.CRASHED, detail="ValueError: no data")
+    search = observe(observe(search, failed), failed)
+    assert isinstance(search.action, Finish)
+    assert "ValueError: no data" in search.action.reason
+
+
+def test_nothing_proposed_is_nothing_done():
+    assert isinstance(start(()).action, Finish | Measure)
+    search = start(())
+    assert isinstance(next_action(search), Finish)
+    assert next_action(search).trials == 0
+
+
+def test_two_proposals_of_one_name_are_refused():
+    with pytest.raises(ValueError, match="not unique"):
+        start((proposal("a"), proposal("a")))
+    with pytest.raises(KeyError, match="not proposed"):
+        canonical(("b",), proposals=(proposal("a"),))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_replaying_the_journal_rebuilds_the_state_at_every_point(seed):
+    """What `--resume` rests on, through the journal's own encoding."""
+    program = random_program(np.random.default_rng(seed))
+    noise = Noise(sd=0.03, busy_chance=0.05)
+    options = SearchOptions(budget_ns=int(500e9))
+    machine = Machine(program.log_gain, rng=np.random.default_rng(seed), noise=noise, unsafe=("bf16",))
+    tuned = run_tune(program.proposals(), machine, options=options)
+    stored = [msgspec.json.decode(msgspec.json.encode(one), type=Observation) for one in tuned.observations]
+    assert stored == list(tuned.observations)
+    for end in range(0, len(stored) + 1, 5):
+        again = replay(program.proposals(), stored[:end], options=options)
+        assert again.action == tuned.actions[end]
+    assert replay(program.proposals(), stored, options=options) == tuned.search
+
+
+def test_after_the_end_nothing_changes():
+    tuned = tune({"a": 2.0})
+    assert observe(tuned.search, tuned.observations[0]) is tuned.search
+
+
+def test_repeats_are_counted_per_set():
+    tuned = tune({"a": 1.5, "b": 1.0}, noise=Noise(sd=0.01))
+    seen: dict[tuple[str, ...], list[int]] = {}
+    for action in tuned.actions:
+        if isinstance(action, Measure):
+            seen.setdefault(action.proposals, []).append(action.repeat)
+    for repeats in seen.values():
+        assert repeats == sorted(set(repeats))
+        assert all(b == a + 1 for a, b in pairwise(repeats))

@@ -233,12 +233,12 @@ def photo_verdicts() -> tuple[VerdictResult, ...]:
             reason="gradients differ by 41 times the baseline's own error (limit: 4)",
             gates=(
                 Gate(
-                    name="teacher-forced",
+                    name="teacher-forced-gradient",
                     passed=False,
                     measured=41.2,
                     limit=4.0,
                     detail="worst parameter: layer3.0.bn1.weight",
-                    power="a relative gradient error of 1e-5",
+                    power="would have caught a gradient wrong by 1e-05 in any of 4 steps",
                 ),
             ),
         ),
@@ -271,7 +271,7 @@ def photo_tune() -> TuneResult:
                     measured=0.0,
                     limit=0.0,
                     detail="3,200 sample ids in 1 epoch",
-                    power="one sample missing or doubled",
+                    power="any sample left out, added or repeated in an epoch",
                 ),
                 Gate(
                     name="trajectory",
@@ -279,7 +279,7 @@ def photo_tune() -> TuneResult:
                     measured=0.0041,
                     limit=0.01,
                     detail="paired over 3 seeds, 100 steps",
-                    power="a shift of the loss of 0.012 over these 100 steps",
+                    power="would have caught a lasting loss shift of 0.012 over 100 steps",
                 ),
                 Gate(name="bit-equal", passed=None, detail="another random stream: not expected to be bit-identical"),
             ),
@@ -324,20 +324,17 @@ def confirmed_tune() -> TuneResult:
 
 
 def zero_tune() -> TuneResult:
-    """A healthy program: five changes tried, none helped."""
+    """A healthy program: everything tried was decided, and none of it helped."""
     healthy = msgspec.structs.replace(
         photo_profile(),
         ledger={"data_wait": 0.011, "forward": 0.331, "backward": 0.602, "optimizer": 0.041, "unknown": 0.015},
         findings=(),
     )
-    none = [
-        msgspec.structs.replace(verdict, verdict="undecided" if verdict.verdict == "faster" else verdict.verdict)
-        for verdict in photo_verdicts()
-        if len(verdict.treatments) == 1 and verdict.treatments != ("loader-workers=2",)
-    ]
+    none = [verdict for verdict in photo_verdicts() if verdict.verdict not in ("faster", "undecided")]
     return msgspec.structs.replace(
         photo_tune(),
         baseline=healthy,
+        reason="nothing was confirmed faster by more than 2%",
         verdicts=tuple(none),
         prescription=PrescriptionResult(
             treatments=(),
@@ -349,6 +346,25 @@ def zero_tune() -> TuneResult:
             break_even_steps=None,
         ),
     )
+
+
+def starved_tune() -> TuneResult:
+    """A tune whose budget ended before any change was measured."""
+    verdicts = tuple(
+        msgspec.structs.replace(
+            verdict,
+            verdict="undecided",
+            stage="screen",
+            speedup=None,
+            ci=None,
+            predicted=None,
+            pairs=0,
+            gates=(),
+            reason="not tried within the time budget",
+        )
+        for verdict in photo_verdicts()
+    )
+    return msgspec.structs.replace(zero_tune(), verdicts=verdicts, reason="the machine stayed busy with other work")
 
 
 def stepless_profile() -> ProfileResult:

@@ -180,7 +180,7 @@ def test_only_the_hottest_places_are_listed_hottest_first() -> None:
 
 
 def test_trials_thrown_away_are_counted_apart() -> None:
-    assert "3 more were thrown away" in account_facts(photo_tune())[0].value
+    assert "3 of them thrown away" in account_facts(photo_tune())[0].value
     assert "thrown away" not in account_facts(msgspec.structs.replace(photo_tune(), invalid_trials=0))[0].value
 
 

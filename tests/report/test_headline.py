@@ -6,7 +6,7 @@ import pytest
 from pitstop.records.results import Patched, TuneResult
 from pitstop.report.content.headline import caveats, profile_headline, tune_headline
 
-from .samples import photo_profile, photo_tune, photo_verdicts, stepless_profile, zero_tune
+from .samples import photo_profile, photo_tune, photo_verdicts, starved_tune, stepless_profile, zero_tune
 
 
 def with_prescription(**changes: object) -> TuneResult:
@@ -70,6 +70,24 @@ def test_the_honest_zero_counts_what_was_tried_and_names_the_margin() -> None:
     assert "more than 5 %" in tune_headline(msgspec.structs.replace(tune, margin=0.05))
 
 
+def test_undecided_changes_are_not_called_useless() -> None:
+    """Only where everything was decided may the reader be told to leave the program as it is."""
+    left = tuple(verdict for verdict in photo_verdicts() if verdict.verdict != "faster")
+    headline = tune_headline(msgspec.structs.replace(zero_tune(), verdicts=left))
+    assert headline.startswith("pitstop tried 7 changes; none is certain")
+    assert headline.endswith("and 2 are still undecided")
+
+
+def test_changes_that_were_never_run_were_not_tried() -> None:
+    headline = tune_headline(starved_tune())
+    assert headline == "None of the 9 possible changes could be measured, so nothing is known about them yet"
+    assert caveats(starved_tune()) == ("the machine stayed busy with other work",)
+    some = (*zero_tune().verdicts, starved_tune().verdicts[0])
+    assert tune_headline(msgspec.structs.replace(zero_tune(), verdicts=some)).startswith(
+        "pitstop tried 5 changes; none is certain"
+    )
+
+
 def test_faster_changes_that_could_not_be_handed_over_are_not_called_useless() -> None:
     tune = msgspec.structs.replace(zero_tune(), verdicts=photo_verdicts())
     assert "2 were faster, but none could be handed over" in tune_headline(tune)
@@ -82,4 +100,4 @@ def test_nothing_to_try_is_not_the_same_as_nothing_helped() -> None:
 def test_the_reader_learns_how_results_may_differ_and_what_the_window_missed() -> None:
     assert any("random stream" in text for text in caveats(photo_tune()))
     assert any("epoch edge" in text for text in caveats(with_prescription(steady_only=True)))
-    assert caveats(zero_tune()) == ()
+    assert caveats(msgspec.structs.replace(zero_tune(), reason="")) == ()

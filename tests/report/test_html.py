@@ -12,9 +12,18 @@ from pitstop.messages import choose_language
 from pitstop.records.results import TuneResult
 from pitstop.report.html import profile_html, tune_html
 
-from .samples import HOSTILE, confirmed_tune, hostile_tune, photo_profile, photo_tune, stepless_profile, zero_tune
+from .samples import (
+    HOSTILE,
+    confirmed_tune,
+    hostile_tune,
+    photo_profile,
+    photo_tune,
+    starved_tune,
+    stepless_profile,
+    zero_tune,
+)
 
-RESULTS = (photo_profile, stepless_profile, photo_tune, confirmed_tune, zero_tune, hostile_tune)
+RESULTS = (photo_profile, stepless_profile, photo_tune, confirmed_tune, zero_tune, starved_tune, hostile_tune)
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
 

@@ -10,9 +10,9 @@ from markdown_it.token import Token
 from pitstop.records.results import TuneResult
 from pitstop.report.markdown import block, code, profile_markdown, prose, tune_markdown
 
-from .samples import confirmed_tune, hostile_tune, photo_profile, photo_tune, stepless_profile, zero_tune
+from .samples import confirmed_tune, hostile_tune, photo_profile, photo_tune, starved_tune, stepless_profile, zero_tune
 
-RESULTS = (photo_profile, stepless_profile, photo_tune, confirmed_tune, zero_tune, hostile_tune)
+RESULTS = (photo_profile, stepless_profile, photo_tune, confirmed_tune, zero_tune, starved_tune, hostile_tune)
 OURS = re.compile(r"<details><summary>[^<>]*</summary>|</details>|<!-- -->")
 
 

@@ -9,10 +9,10 @@ from rich.cells import cell_len
 from pitstop.records.results import ProfileResult, TuneResult
 from pitstop.report.terminal import profile_screen, tune_screen
 
-from .samples import confirmed_tune, hostile_tune, photo_profile, photo_tune, stepless_profile, zero_tune
+from .samples import confirmed_tune, hostile_tune, photo_profile, photo_tune, starved_tune, stepless_profile, zero_tune
 
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
-RESULTS = (photo_profile, stepless_profile, photo_tune, confirmed_tune, zero_tune, hostile_tune)
+RESULTS = (photo_profile, stepless_profile, photo_tune, confirmed_tune, zero_tune, starved_tune, hostile_tune)
 
 
 def screen(result: ProfileResult | TuneResult, *, width: int, color: bool = False) -> str:

@@ -186,4 +186,5 @@ class TuneResult(msgspec.Struct, frozen=True, kw_only=True):
     run_folder: str | None = None
     not_measured: tuple[NotMeasured, ...] = ()
     invalid_trials: int = 0
+    reason: str = ""  # why the search ended as it did, in the chosen language
     margin: float = 0.02  # a speed-up has to clear 1 + margin to count (DESIGN.md, Statistics rules)

@@ -8,6 +8,7 @@ from pitstop.records.verdicts import VerdictKind
 from pitstop.report import numbers
 from pitstop.report.content.labels import label
 from pitstop.report.content.ledger import ledger_rows
+from pitstop.report.plain import plain
 
 
 def profile_headline(result: ProfileResult) -> str:
@@ -42,7 +43,7 @@ def tune_headline(result: TuneResult) -> str:
 def caveats(result: TuneResult) -> tuple[str, ...]:
     """Return what a reader must know before repeating the headline."""
     prescription = result.prescription
-    found: list[str] = []
+    found = [plain(result.reason)] if result.reason else []
     if prescription.treatments:
         found.append(label("numerics-words", prescription.numerics))
         if prescription.steady_only:
@@ -51,11 +52,16 @@ def caveats(result: TuneResult) -> tuple[str, ...]:
 
 
 def _nothing(result: TuneResult) -> str:
-    tried = len(result.verdicts)
-    if not tried:
+    if not result.verdicts:
         return say("report.headline.nothing_tried")
     margin = numbers.share(result.margin)
+    open_ones = [verdict for verdict in result.verdicts if verdict.verdict == VerdictKind.UNDECIDED]
+    tried = len(result.verdicts) - sum(verdict.speedup is None for verdict in open_ones)
+    if not tried:
+        return say("report.headline.nothing_measured", possible=len(result.verdicts))
     faster = sum(verdict.verdict == VerdictKind.FASTER and verdict.stage == "confirm" for verdict in result.verdicts)
     if faster:
         return say("report.headline.none_chosen", tried=tried, faster=faster)
+    if open_ones:
+        return say("report.headline.nothing_certain", tried=tried, margin=margin, undecided=len(open_ones))
     return say("report.headline.nothing_helped", tried=tried, margin=margin)

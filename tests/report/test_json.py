@@ -32,6 +32,13 @@ def test_what_json_cannot_hold_is_still_written_as_json_that_can_be_read() -> No
     json.loads(data, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
 
 
+def test_an_unbounded_ceiling_comes_back_unbounded() -> None:
+    finding = msgspec.structs.replace(photo_profile().findings[0], ceiling_speedup=float("inf"))
+    profile = msgspec.structs.replace(photo_profile(), findings=(finding,))
+    assert json.loads(to_json(profile))["findings"][0]["ceiling_speedup"] is None
+    assert from_json(to_json(profile), kind=ProfileResult) == profile
+
+
 def test_the_layout_is_the_one_that_others_rely_on() -> None:
     found = json.loads(to_json(photo_tune()))
     assert found["prescription"]["patched"]["ci"] == [2.1834, 2.4399]
@@ -62,6 +69,8 @@ def test_another_schema_number_is_refused_with_both_numbers() -> None:
         b'{"schema": 1}',
         b'{"schema": 1, "program"',
         b"\xff\xfe{}",
+        b'{"schema": 1, "utilisation": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        b'{"schema": 1, "step_times_ns": [1e400]}',
         b'{"schema": 1, "program": "\xff"}',
     ],
 )

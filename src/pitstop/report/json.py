@@ -1,5 +1,6 @@
 """Results as JSON and back: the promise behind `--json` and behind stored runs (DESIGN.md, Result files)."""
 
+import math
 from typing import Any, TypeVar
 
 import msgspec
@@ -9,6 +10,10 @@ from pitstop.records.results import SCHEMA, ProfileResult, TuneResult
 from pitstop.report.plain import plain
 
 Result = TypeVar("Result", ProfileResult, TuneResult)
+
+
+# Nesting without end is the one way in which small JSON breaks a reader.
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class _Numbered(msgspec.Struct):
@@ -35,14 +40,26 @@ def from_json(data: bytes, *, kind: type[Result]) -> Result:
     """
     try:
         found = msgspec.json.decode(data, type=_Numbered).schema
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except _UNREADABLE as error:
         raise WrongUse("report.json.unreadable", error=plain(str(error))) from error
     if found != SCHEMA:
         raise WrongUse("report.json.schema", found=found, known=SCHEMA)
     try:
-        return msgspec.json.decode(data, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return msgspec.convert(_unbounded(msgspec.json.decode(data)), type=kind)
+    except _UNREADABLE as error:
         raise WrongUse("report.json.unreadable", error=plain(str(error))) from error
+
+
+def _unbounded(value: Any) -> Any:
+    """Return decoded JSON with the one number that may be infinite, a finding's ceiling, put back where null stands for it."""
+    if isinstance(value, list):
+        return [_unbounded(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    found = {name: _unbounded(item) for name, item in value.items()}
+    if found.get("ceiling_speedup", 0.0) is None:
+        found["ceiling_speedup"] = math.inf
+    return found
 
 
 def _encodable(value: Any) -> Any:

@@ -225,7 +225,7 @@ KEYS["environment"] = {
     "torch": "2.13.0+cpu",
     "cuda": False,
     "device_names": [],
-    "intra_op_threads": 2,
+    "intra_op_threads": torch.get_num_threads(),
     "inter_op_threads": 1,
     "affinity_cpus": 2,
     "cpu_capability": "AVX512",

@@ -20,7 +20,10 @@ def build_change(proposals: Sequence[Proposal], view: View) -> Change:
 
 
 def propose_all(view: View) -> tuple[tuple[Proposal, ...], tuple[CannotApply, ...]]:
-    """Ask every treatment. Proposals whose edit cannot be written, or changes nothing, are reasons and not proposals."""
+    """Ask every treatment. Proposals whose edit cannot be written, or changes nothing, are left out.
+
+    A treatment without any proposal left gives its reasons.
+    """
     proposals: list[Proposal] = []
     refused: list[CannotApply] = []
     for treatment in TREATMENTS:
@@ -39,5 +42,6 @@ def propose_all(view: View) -> tuple[tuple[Proposal, ...], tuple[CannotApply, ..
                 reasons.append(CannotEdit("no_change").reason)
             else:
                 proposals.append(proposal)
-        refused += [CannotApply(treatment=treatment.name, reason=reason) for reason in dict.fromkeys(reasons)]
+        if not any(proposal.treatment == treatment.name for proposal in proposals):
+            refused += [CannotApply(treatment=treatment.name, reason=reason) for reason in dict.fromkeys(reasons)]
     return tuple(proposals), tuple(refused)

@@ -74,6 +74,8 @@ class FusedOptimizer:
 
 
 def _obstacle(view: View, optimizer: OptimizerSighting) -> str | None:
+    if not optimizer.stack:
+        return say("treat.made_by_library")
     module, _, name = optimizer.optimizer_class.rpartition(".")
     since = _SINCE.get(name) if module.startswith("torch.optim") else None
     if since is None:

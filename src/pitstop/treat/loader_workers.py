@@ -1,13 +1,13 @@
 """`loader-workers`: batches are made by worker processes while the model computes."""
 
+from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
 from pitstop.messages import Text, say
-from pitstop.records import CannotApply, EnvironmentSighting, LoaderSighting, Numerics, Proposal, Site
+from pitstop.records import CannotApply, EnvironmentSighting, LoaderSighting, Numerics, Proposal
 from pitstop.treat.ceiling import amdahl
 from pitstop.treat.contract import CannotEdit, View
-from pitstop.treat.launch import flag_on_line, takes_options
 from pitstop.treat.roles import evaluation_loaders, training_loaders
 
 if TYPE_CHECKING:
@@ -44,21 +44,37 @@ class LoaderWorkers:
             return CannotApply(treatment=self.name, reason=reason)
         proposals = _ladder(view, training, role="training", ceiling=amdahl(view.ledger, "data_wait"))
         evaluation = _usable(evaluation_loaders(view))
-        sites = {_key(loader.stack[-1]) for loader in training}
-        evaluation = tuple(loader for loader in evaluation if _key(loader.stack[-1]) not in sites)
         if evaluation and view.ledger.share("evaluation") >= _EVALUATION_SHARE:
             proposals += _ladder(view, evaluation, role="evaluation", ceiling=amdahl(view.ledger, "evaluation"))
         return proposals
 
     def edit(self, draft: "Draft", view: View, proposal: Proposal) -> None:
-        """Set num_workers where it is decided, and persistent_workers beside it."""
-        find = training_loaders if proposal.setting["role"] == "training" else evaluation_loaders
-        done: set[tuple[str, int, int | None]] = set()
-        for loader in _usable(find(view)):
-            if _key(loader.stack[-1]) not in done:
-                done.add(_key(loader.stack[-1]))
-                _edit_loader(draft, view, loader, int(proposal.setting["num_workers"]))
+        """Set num_workers where it is decided, and persistent_workers beside it.
+
+        Evaluation loaders whose count is decided in the same place as that of a training loader go with it.
+        """
+        count = int(proposal.setting["num_workers"])
+        training, evaluation = _usable(training_loaders(view)), _usable(evaluation_loaders(view))
+        shared = [loader for loader in evaluation if _decided_together(view, loader, training)]
+        if proposal.setting["role"] == "training":
+            chosen = [*training, *shared]
+        else:
+            chosen = [loader for loader in evaluation if loader not in shared]
+            if not chosen:
+                raise CannotEdit("decided_with_training")
+        for loader in chosen:
+            _edit_loader(draft, view, loader, count)
         _guard_main(draft, view)
+
+
+def _decided_together(view: View, loader: LoaderSighting, others: Sequence[LoaderSighting]) -> bool:
+    from pitstop.treat.edit import Draft  # noqa: PLC0415  libcst is imported when an edit is made
+
+    here, there = Draft(view.sources), Draft(view.sources)
+    _set_count(here, view, loader, "1")
+    for other in others:
+        _set_count(there, view, other, "1")
+    return bool(here.places() & there.places())
 
 
 def _usable(loaders: tuple[LoaderSighting, ...]) -> tuple[LoaderSighting, ...]:
@@ -86,49 +102,55 @@ def _ladder(view: View, loaders: tuple[LoaderSighting, ...], *, role: str, ceili
 
 
 def _edit_loader(draft: "Draft", view: View, loader: LoaderSighting, count: int) -> None:
-    from pitstop.treat.edit.arguments import keyword_argument  # noqa: PLC0415  libcst is imported when an edit is made
-    from pitstop.treat.edit.setting import calls_class, parameter_value, set_parameter  # noqa: PLC0415
+    from pitstop.treat.edit.setting import parameter_value, set_parameter  # noqa: PLC0415  libcst is imported when an edit is made
+
+    file, call = _call(draft, loader)
+    persistent = _set_count(draft, view, loader, str(count))
+    given = parameter_value(file, call, "persistent_workers")
+    open_to_change = given is None or file.parsed.code(given) == "False"
+    if not loader.persistent_workers and open_to_change and not _made_to_iterate_once(file, call):
+        set_parameter(file, call, "persistent_workers", persistent)
+
+
+def _call(draft: "Draft", loader: LoaderSighting) -> "tuple[FileDraft, cst.Call]":
+    """Return the call that constructed the loader; raises CannotEdit where it is a library's or a factory's."""
+    from pitstop.treat.edit.setting import calls_class  # noqa: PLC0415  libcst is imported when an edit is made
     from pitstop.treat.edit.sites import call_at, callee_name  # noqa: PLC0415
 
     site = loader.stack[-1]
     file = draft.file(site.path)
     class_name = loader.loader_class.rsplit(".", 1)[-1]
-    call = call_at(file.parsed, site, likely=lambda call: callee_name(call) in (class_name, "DataLoader"))
+    call = call_at(file.parsed, site, likely=lambda call: callee_name(call) in (class_name, "DataLoader", "__init__"))
     if not calls_class(file, call, class_name):
         raise CannotEdit("not_the_class", line=site.line, wanted=class_name, found=file.parsed.code(call.func))
-    value = parameter_value(file, call, "num_workers", position=_POSITION)
-    persistent = "True"
-    if value is None or not _set_at_origin(draft, view, file, value, now=loader.num_workers, count=count):
-        set_parameter(file, call, "num_workers", str(count), position=_POSITION)
-    elif not _is_integer(value):
-        persistent = f"{file.parsed.code(value)} > 0"
-    given = keyword_argument(call, "persistent_workers")
-    if not loader.persistent_workers and (given is None or file.parsed.code(given.value) == "False"):
-        set_parameter(file, call, "persistent_workers", persistent)
+    return file, call
 
 
-def _set_at_origin(
-    draft: "Draft", view: View, file: "FileDraft", value: "cst.BaseExpression", *, now: int, count: int
-) -> bool:
-    """Set the count where a person would: in the literal or constant, or as an option of the launch line."""
-    from pitstop.treat.edit.values import origin_of  # noqa: PLC0415  libcst is imported when an edit is made
-
-    origin = origin_of(file.parsed, value, options=view.evidence.options, now=now)
-    if origin.option is not None and takes_options(view.program, view.evidence):
-        flag = flag_on_line(origin.option, view.evidence)
-        longest = max(origin.option.flags, key=len)
-        draft.set_option(flag or longest, str(count), present=flag is not None)
-        return True
-    if origin.literal is not None:
-        file.replace(origin.literal, str(count))
-        return True
-    return False
-
-
-def _is_integer(value: "cst.BaseExpression") -> bool:
+def _set_count(draft: "Draft", view: View, loader: LoaderSighting, count: str) -> str:
+    """Set num_workers where it is decided; return the condition under which workers may persist."""
     import libcst as cst  # noqa: PLC0415  imported when an edit is made
 
-    return isinstance(value, cst.Integer)
+    from pitstop.treat.edit.decided import set_where_decided  # noqa: PLC0415
+    from pitstop.treat.edit.setting import parameter_value, set_parameter  # noqa: PLC0415
+
+    file, call = _call(draft, loader)
+    value = parameter_value(file, call, "num_workers", position=_POSITION)
+    if value is None or not set_where_decided(
+        draft, view, value, stack=loader.stack, now=loader.num_workers, code=count
+    ):
+        set_parameter(file, call, "num_workers", count, position=_POSITION)
+        return "True"
+    return "True" if isinstance(value, cst.Integer) else f"{file.parsed.code(value)} > 0"
+
+
+def _made_to_iterate_once(file: "FileDraft", call: "cst.Call") -> bool:
+    """Say whether the loader has no name, as in `for batch in DataLoader(...)`: nobody iterates it again."""
+    import libcst as cst  # noqa: PLC0415  imported when an edit is made
+
+    return any(
+        isinstance(at, cst.For) and call in file.parsed.nodes(cst.Call, inside=at.iter)
+        for at in file.parsed.ancestors(call)
+    )
 
 
 def _guard_main(draft: "Draft", view: View) -> None:
@@ -154,7 +176,3 @@ def _imports_anew(view: View, environment: EnvironmentSighting) -> bool:
         version = tuple(int(part) for part in environment.python.split(".")[:2])
         method = "forkserver" if version >= (3, 14) else "fork"
     return bool({method, *contexts} & {"spawn", "forkserver"})
-
-
-def _key(site: Site) -> tuple[str, int, int | None]:
-    return site.path, site.line, site.column

@@ -4,7 +4,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from pitstop.messages import Text, say
-from pitstop.records import CannotApply, Numerics, Proposal
+from pitstop.records import CannotApply, Numerics, Proposal, Site
 from pitstop.treat.ceiling import amdahl
 from pitstop.treat.contract import CannotEdit, View
 
@@ -31,8 +31,7 @@ class Threads:
 
     def propose(self, view: View) -> tuple[Proposal, ...] | CannotApply:
         """All usable CPUs, all but one, and one; other than the present number."""
-        environment = view.evidence.environment
-        now = environment.intra_op_threads if environment is not None else None
+        now = _threads_now(view)
         if now is None:
             return CannotApply(treatment=self.name, reason=say("treat.threads_unknown"))
         counts = sorted({max(view.cpus, 1), max(view.cpus - 1, 1), 1} - {now})
@@ -61,12 +60,13 @@ class Threads:
         environment = view.evidence.environment
         if environment is None or environment.script is None:
             raise CannotEdit("no_script")
-        _edit_script(draft, environment.script, count)
+        _edit_script(draft, view, environment.script, count)
 
 
-def _edit_script(draft: "Draft", path: str, count: str) -> None:
+def _edit_script(draft: "Draft", view: View, path: str, count: str) -> None:
     import libcst as cst  # noqa: PLC0415  imported when an edit is made
 
+    from pitstop.treat.edit.decided import set_where_decided  # noqa: PLC0415
     from pitstop.treat.edit.file import Rank  # noqa: PLC0415
     from pitstop.treat.edit.sites import callee_name  # noqa: PLC0415
 
@@ -75,10 +75,17 @@ def _edit_script(draft: "Draft", path: str, count: str) -> None:
     if len(calls) > 1:
         raise CannotEdit("several_calls", path=path, line=file.parsed.position(calls[0]).start.line)
     if calls:
-        file.replace(calls[0].args[0].value, count)
+        value, now = calls[0].args[0].value, _threads_now(view)
+        if not set_where_decided(draft, view, value, stack=(Site(path=path, line=1),), now=now, code=count):
+            file.replace(value, count)
         return
     torch = file.import_name("torch")
     file.insert_after_imports(f"{torch}.{_CALL}({count})", rank=Rank.SETTING)
+
+
+def _threads_now(view: View) -> int | None:
+    environment = view.evidence.environment
+    return environment.intra_op_threads if environment is not None else None
 
 
 def _main_text(view: View) -> str:

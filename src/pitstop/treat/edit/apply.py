@@ -1,11 +1,12 @@
 """Writing a draft: one pass from the leaves up, so that an edit of a call and one of the block around it meet."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
 import libcst as cst
 
-from pitstop.treat.edit.arguments import edited_call
+from pitstop.treat.edit.arguments import ArgumentEdit, edited_call, keyword_argument
 from pitstop.treat.edit.blocks import Entry, arranged, function_node, guarded, moved_range, wrapped
 from pitstop.treat.edit.dicts import edited_dict
 from pitstop.treat.edit.file import BlockEdits, FileDraft, MovedFunction, Rank
@@ -41,7 +42,7 @@ class _Writer(cst.CSTTransformer):
         draft, updated = self.draft, updated_node
         if isinstance(original_node, cst.Call) and original_node in draft.arguments:
             edits = sorted(draft.arguments[original_node], key=lambda edit: (_ORDER.get(edit.keyword, 9), edit.keyword))
-            column = self._wrap_column(original_node, sum(len(f", {edit.keyword}={edit.code}") for edit in edits))
+            column = self._wrap_column(original_node, edits)
             updated = edited_call(original_node, cast("cst.Call", updated), edits, wrap_column=column)
         if isinstance(original_node, cst.Dict) and original_node in draft.dict_entries:
             updated = edited_dict(cast("cst.Dict", updated), draft.dict_entries[original_node], style=draft.style)
@@ -136,16 +137,32 @@ class _Writer(cst.CSTTransformer):
             )
         return made
 
-    def _wrap_column(self, call: cst.Call, growth: int) -> int | None:
-        """Where added arguments go on a new line, aligned with the first, because one line would be too long."""
+    def _wrap_column(self, call: cst.Call, edits: Sequence[ArgumentEdit]) -> int | None:
+        """Where added arguments go on a new line, aligned with the first, because the last line would be too long."""
         parsed, span = self.draft.parsed, self.draft.parsed.position(call)
-        line = parsed.lines[span.start.line - 1].rstrip("\r")
-        if span.start.line != span.end.line or len(line) + growth <= self.draft.style.longest_line or not call.args:
+        if not call.args or _one_per_line(call):
             return None
-        indent = len(line) - len(line.lstrip())
-        if "\t" in line[:indent]:
+        line = parsed.lines[span.end.line - 1].rstrip("\r")
+        added = [
+            edit
+            for edit in edits
+            if keyword_argument(call, edit.instead_of or edit.keyword, position=edit.position) is None
+        ]
+        growth = sum(len(f", {edit.keyword}={edit.code}") for edit in added)
+        indent = parsed.position(parsed.line_owner(call)).start.column
+        if len(line) + growth <= self.draft.style.longest_line or "\t" in line[: len(line) - len(line.lstrip())]:
             return None
-        return parsed.position(call.args[0]).start.column - indent
+        return max(parsed.position(call.args[0]).start.column - indent, 0)
+
+
+def _one_per_line(call: cst.Call) -> bool:
+    """Say whether the last two arguments stand on lines of their own, so that one more line is what the layout asks for."""
+    commas = [arg.comma for arg in call.args[:-1]]
+    return (
+        bool(commas)
+        and isinstance(commas[-1], cst.Comma)
+        and isinstance(commas[-1].whitespace_after, cst.ParenthesizedWhitespace)
+    )
 
 
 # Where several are added to one call, in the order in which people write them.

@@ -92,7 +92,8 @@ def _appended(args: list[cst.Arg], added: list[cst.Arg], call: cst.Call, wrap_co
         comma=cst.Comma(whitespace_before=before_comma, whitespace_after=joint),
         whitespace_after_arg=cst.SimpleWhitespace(""),
     )
-    added = [*(arg.with_changes(comma=_comma(separator)) for arg in added[:-1]), added[-1]]
+    between = separator if wrap_column is None else cst.SimpleWhitespace(" ")
+    added = [*(arg.with_changes(comma=_comma(between)) for arg in added[:-1]), added[-1]]
     closing = _without_comment(closing)
     if ends_with_comma:
         added[-1] = added[-1].with_changes(comma=_comma(closing))
@@ -105,7 +106,7 @@ def _separator(args: Sequence[cst.Arg], call: cst.Call, wrap_column: int | None)
     """Return what stands between two arguments of this call, without comments."""
     for arg in reversed(args[:-1]):
         if isinstance(arg.comma, cst.Comma):
-            if isinstance(arg.comma.whitespace_after, cst.ParenthesizedWhitespace):
+            if wrap_column is None and isinstance(arg.comma.whitespace_after, cst.ParenthesizedWhitespace):
                 return _without_comment(arg.comma.whitespace_after)
             break
     if len(args) == 1 and isinstance(call.whitespace_before_args, cst.ParenthesizedWhitespace):

@@ -1,6 +1,7 @@
 """String keys of a dict literal set in the layout that the literal has."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import libcst as cst
 
@@ -27,8 +28,11 @@ def edited_dict(literal: cst.Dict, entries: Mapping[str, str], *, style: Style) 
             elements.append(element.with_changes(value=cst.parse_expression(left.pop(key))))
         else:
             elements.append(element)
+    keys = [element.key for element in literal.elements if isinstance(element, cst.DictElement)]
+    quotes = [key.quote for key in keys if isinstance(key, cst.SimpleString)]
+    own = replace(style, quote=quotes[-1]) if quotes and quotes[-1] in ("'", '"') else style
     new = [
-        cst.DictElement(key=cst.SimpleString(style.string(key)), value=cst.parse_expression(code))
+        cst.DictElement(key=cst.SimpleString(own.string(key)), value=cst.parse_expression(code))
         for key, code in left.items()
     ]
     if not new:

@@ -45,6 +45,11 @@ class Draft:
         """Give the program's own option `flag` a `value`; `present` where the launch line has it already."""
         self._set(self._replaced if present else self._arguments, flag, value)
 
+    def places(self) -> set[object]:
+        """Return what this draft changes, without how: two drafts that meet in a place cannot be told apart there."""
+        found: set[object] = {*self._environment, *self._arguments, *self._replaced}
+        return found.union(*(file.places() for file in self._files.values()))
+
     def finish(self) -> Change:
         """Return everything as values. Files whose text does not change are left out."""
         files = {path: self._files[path].text() for path in sorted(self._files)}

@@ -114,12 +114,13 @@ def _function_name(file: FileDraft, region: Region) -> str:
         wanted = f"compute_{region.split}"
     elif isinstance(region.backward, cst.SimpleStatementLine):
         for call in parsed.nodes(cst.Call, inside=region.backward):
-            if (
-                isinstance(call.func, cst.Attribute)
-                and call.func.attr.value == "backward"
-                and isinstance(call.func.value, cst.Name)
-            ):
-                wanted = f"compute_{call.func.value.value}"
+            loss = (
+                call.func.value if isinstance(call.func, cst.Attribute) and call.func.attr.value == "backward" else None
+            )
+            if isinstance(loss, cst.Name):
+                wanted = f"compute_{loss.value}"
+            elif isinstance(loss, cst.Attribute):
+                wanted = f"compute_{loss.attr.value}"
     taken = {node.value for node in parsed.nodes(cst.Name)} | file.new_names
     name = next(name for name in (wanted, *(f"{wanted}_{number}" for number in range(2, 99))) if name not in taken)
     file.new_names.add(name)

@@ -152,6 +152,14 @@ class FileDraft:
         block = self.parsed.block(statement)
         return block, next(index for index, at in enumerate(block.body) if at is statement)
 
+    def places(self) -> set[object]:
+        """Return the expressions, arguments and dict keys that are set."""
+        found: set[object] = set(self.expressions)
+        found |= {(call, edit.keyword) for call, edits in self.arguments.items() for edit in edits}
+        for entries in (self.dict_entries, self.merged):
+            found |= {(holder, key) for holder, keys in entries.items() for key in keys}
+        return found
+
     def text(self) -> str:
         """Return the whole new text."""
         from pitstop.treat.edit.apply import new_text  # noqa: PLC0415  apply needs this module's types

@@ -89,6 +89,10 @@ class ParsedSource:
                 break
         raise CannotEdit("one_line_block", line=self.position(node).start.line)
 
+    def line_owner(self, node: cst.CSTNode) -> cst.CSTNode:
+        """Return the innermost statement around `node`, whose column is the indentation of its lines."""
+        return next(at for at in self.ancestors(node) if isinstance(at, Statement | cst.Module))
+
     def block(self, statement: cst.CSTNode) -> Block:
         """Return the block whose body lists `statement`."""
         return cast("Block", self.parent(statement))
@@ -100,6 +104,13 @@ class ParsedSource:
                 return at
             if at is not node and isinstance(at, cst.ClassDef):
                 raise CannotEdit("class_body", line=self.position(node).start.line)
+        return self.module
+
+    def scope_or_class(self, node: cst.CSTNode) -> Scope | cst.ClassDef:
+        """Return the function, class or module whose body holds `node`."""
+        for at in self.ancestors(node):
+            if at is not node and isinstance(at, Scope | cst.ClassDef):
+                return at
         return self.module
 
     def top_level(self, node: cst.CSTNode) -> Statement:

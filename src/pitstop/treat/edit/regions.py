@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import libcst as cst
+from libcst.metadata import ExpressionContext
 
 from pitstop.records import BackwardSighting, Evidence, ForwardSighting, Site
 from pitstop.treat.contract import CannotEdit
@@ -21,6 +22,8 @@ from pitstop.treat.edit.sites import call_at, statement_at
 from pitstop.treat.training import training_forwards
 
 __all__ = ["Region", "common_depth", "find_regions"]
+
+_FILLING = {"add", "append", "extend", "insert", "setdefault", "update"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +177,7 @@ def _last_needed(parsed: ParsedSource, block: Block, first: int, last: int, end:
     """Index of the last statement before the backward that binds a name which the backward statement reads."""
     read = _dotted(parsed, end, stored=False)
     for index in range(last - 1, first - 1, -1):
-        if read & _dotted(parsed, block.body[index], stored=True):
+        if read & (_dotted(parsed, block.body[index], stored=True) | _filled(parsed, block.body[index])):
             return index
     return last - 1
 
@@ -184,12 +187,24 @@ def _dotted(parsed: ParsedSource, node: cst.CSTNode, *, stored: bool) -> set[str
     found: set[str] = set()
     for name in parsed.nodes(cst.Name, inside=node):
         context = parsed.context(name)
-        if context is not None and (context.name == "STORE") == stored:
+        if context is not None and (context is ExpressionContext.STORE) == stored:
             found.add(name.value)
     for attribute in parsed.nodes(cst.Attribute, inside=node):
         context = parsed.context(attribute)
-        if context is not None and (context.name == "STORE") == stored:
+        if context is not None and (context is ExpressionContext.STORE) == stored:
             found.add(parsed.code(attribute))
+    return found
+
+
+def _filled(parsed: ParsedSource, node: cst.CSTNode) -> set[str]:
+    """Names of containers that a statement puts something into: `losses["a"] = x`, `losses.append(x)`."""
+    found = set()
+    for subscript in parsed.nodes(cst.Subscript, inside=node):
+        if parsed.context(subscript) is ExpressionContext.STORE:
+            found.add(parsed.code(subscript.value))
+    for call in parsed.nodes(cst.Call, inside=node):
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value in _FILLING:
+            found.add(parsed.code(call.func.value))
     return found
 
 

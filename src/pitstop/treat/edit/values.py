@@ -16,9 +16,10 @@ __all__ = ["Origin", "bound_once", "origin_of", "reads_of"]
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """`option`: set on the launch line. `literal`: an expression that may be replaced, because nothing else reads it."""
+    """`option`: set on the launch line. `literal`: may be replaced, because nothing else reads it. `parameter`: of the function around."""
 
     option: ArgparseOption | None = None
+    parameter: cst.Param | None = None
     literal: cst.BaseExpression | None = None
 
 
@@ -39,6 +40,9 @@ def origin_of(
             return Origin(option=option if option is not None and option.flags else None)
         if not isinstance(value, cst.Name):
             return Origin()
+        places = bindings(parsed, parsed.scope(value)).get(value.value, [])
+        if len(places) == 1 and isinstance(places[0], cst.Param):
+            return Origin(parameter=places[0])
         bound = bound_once(parsed, value)
         if bound is None or (isinstance(bound, cst.Integer) and len(reads_of(parsed, value)) != 1):
             return Origin()

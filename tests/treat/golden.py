@@ -1,0 +1,83 @@
+"""The cases: programs as people write them, what was seen of them, and what pitstop makes of them.
+
+`cases/<name>/` holds the program (`before.py` and its modules), `arguments.txt` (its command line, if any),
+`evidence.json` (recorded by `record.py` from a real run) and `expected.txt`. After a change of either, refresh with
+
+    .venv/bin/python -m treat.golden [--record] [NAME...]        (in tests/; --record runs the programs again, with torch)
+"""
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+
+from pitstop.records import CATEGORIES, Change, Evidence, Ledger, Program, Proposal, Steps
+from pitstop.treat import View, build_change, decode_source, propose_all, unified_diff
+
+CASES = Path(__file__).parent / "cases"
+NAMES = sorted(path.parent.name for path in CASES.glob("*/before.py"))
+ROOT = "/case"
+_SHARES = {"data_wait": 40, "forward": 20, "backward": 20, "optimizer": 10, "evaluation": 5, "unknown": 5}
+LEDGER = Ledger(wall_ns=100, steps=10, categories_ns={category: _SHARES.get(category, 0) for category in CATEGORIES})
+
+
+def view_of(name: str) -> View:
+    """The view that treatments get of a case, on two processors."""
+    evidence = msgspec.json.decode((CASES / name / "evidence.json").read_bytes(), type=Evidence)
+    texts = {f"{ROOT}/{path.name}": decode_source(path.read_bytes()) for path in sorted((CASES / name).glob("*.py"))}
+    assert evidence.environment is not None
+    return View(
+        evidence=evidence,
+        ledger=LEDGER,
+        steps=Steps(clock="optimizer", start_ns=0, ends_ns=(1,), samples=(1,)),
+        cpus=2,
+        sources={path: text for path, text in texts.items() if text is not None},
+        program=Program(argv=("python", *evidence.environment.argv), cwd=ROOT),
+    )
+
+
+def one_of_each_group(proposals: tuple[Proposal, ...]) -> list[Proposal]:
+    """The last proposal of each group: what can be tried together."""
+    return list({proposal.group: proposal for proposal in proposals}.values())
+
+
+def rendered(name: str) -> str:
+    """Everything that pitstop says of a case, as text."""
+    view = view_of(name)
+    proposals, refused = propose_all(view)
+    parts = [f"cannot {item.treatment}: {item.reason}\n" for item in refused]
+    parts += [f"can {item.name} ({item.numerics}, at most {item.ceiling:.2f}x)\n" for item in proposals]
+    chosen = one_of_each_group(proposals)
+    for proposal in chosen:
+        parts.append(_shown(proposal.name, build_change((proposal,), view), view))
+    parts.append(_shown("all together", build_change(chosen, view), view))
+    return "".join(parts)
+
+
+def _shown(title: str, change: Change, view: View) -> str:
+    lines = [f"\n#### {title}\n"]
+    lines += [f"{name}={value}\n" for name, value in change.env.items()]
+    lines += [f"added: {' '.join(change.arguments)}\n"] if change.arguments else []
+    lines += [f"replaced: {flag} {value}\n" for flag, value in change.replaced_arguments.items()]
+    return "".join([*lines, unified_diff(change, view.sources, root=ROOT)])
+
+
+def read_expected(name: str) -> str:
+    return (CASES / name / "expected.txt").read_bytes().decode()
+
+
+def _refresh(names: list[str], *, record: bool) -> None:
+    for name in names or NAMES:
+        folder = CASES / name
+        if record:
+            arguments = folder / "arguments.txt"
+            words = shlex.split(arguments.read_text("utf-8")) if arguments.exists() else []
+            command = [sys.executable, str(Path(__file__).with_name("record.py")), str(folder / "evidence.json")]
+            subprocess.run([*command, str(folder / "before.py"), *words], check=True, stdout=subprocess.DEVNULL)
+        (folder / "expected.txt").write_bytes(rendered(name).encode())
+
+
+if __name__ == "__main__":
+    _refresh([word for word in sys.argv[1:] if word != "--record"], record="--record" in sys.argv)

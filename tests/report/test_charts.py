@@ -111,6 +111,7 @@ def test_the_patched_time_is_a_part_of_the_original() -> None:
     assert saved is not None
     assert (saved.before, saved.after, saved.low, saved.high) == (100, 50, 40, 62.5)
     assert saved.after_text == "50 %"
+    assert saved.certain
 
 
 def test_a_slower_program_is_the_longer_bar() -> None:
@@ -119,6 +120,7 @@ def test_a_slower_program_is_the_longer_bar() -> None:
     assert saved.before == 75
     assert saved.after > saved.before
     assert saved.high == 100
+    assert not saved.certain
     assert time_saved(None) is None
 
 

@@ -7,12 +7,16 @@ from pitstop.report import numbers
 
 
 class TimeSaved(msgspec.Struct, frozen=True, kw_only=True):
-    """Widths in percent of the original's time (or of the longer of the two), and the share in words."""
+    """Widths in percent of the original's time (or of the longer of the two), and the share in words.
+
+    `certain`: the interval lies below the original's time, so that the bar may look like a gain.
+    """
 
     before: float
     after: float
     low: float
     high: float
+    certain: bool
     before_text: str
     after_text: str
 
@@ -28,6 +32,7 @@ def time_saved(patched: Patched | None) -> TimeSaved | None:
         after=round(100 * after / longest, 2),
         low=round(100 * low / longest, 2),
         high=round(100 * high / longest, 2),
+        certain=patched.ci[0] > 1,
         before_text=numbers.share(1.0),
         after_text=numbers.share(after),
     )

@@ -8,7 +8,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from pitstop.records.results import TuneResult
-from pitstop.report.markdown import block, code, profile_markdown, prose, tune_markdown
+from pitstop.report.markdown import profile_markdown, tune_markdown
+from pitstop.report.markdown_text import block, code, prose
 
 from .samples import confirmed_tune, hostile_tune, photo_profile, photo_tune, starved_tune, stepless_profile, zero_tune
 

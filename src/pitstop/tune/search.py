@@ -14,6 +14,7 @@ observations of a journal rebuilds the state exactly:
     Finished    the action is Finish
 """
 
+import math
 from collections.abc import Iterable
 
 import msgspec
@@ -45,7 +46,7 @@ from pitstop.tune.search_facts import Facts, Table, add, is_measured, tabulate
 from pitstop.tune.search_finish import finish
 from pitstop.tune.search_gating import clear, excluded_by_gates, report_on
 from pitstop.tune.search_ranking import best_known, choose_finalists
-from pitstop.tune.search_screening import everything, groups_of, next_single
+from pitstop.tune.search_screening import everything, groups_of, next_single, untried
 from pitstop.tune.search_walk import Unknown, View, Wanted, walk
 
 __all__ = ["Combining", "Gating", "Phase", "Screening", "Search", "next_action", "observe", "replay", "start"]
@@ -188,6 +189,8 @@ def _plan_combining(facts: Facts, table: Table) -> Action | Phase:
     if _wants_baseline(facts, table, found, at_end=True):
         return _measure((), table=table)
     if not found:
+        if facts.left_ns < math.inf and untried(facts, table):
+            return Finished(why="search.budget_in_screening")
         return Finished(why="search.unsafe_only" if view.excluded or view.forbidden else "search.nothing_pays")
     return Gating(finalists=choose_finalists(found, view=view))
 

@@ -24,6 +24,7 @@ __all__ = [
     "pays",
     "survivors",
     "unclear_difference",
+    "untried",
     "unusable_singles",
     "usable",
 ]
@@ -90,6 +91,14 @@ def everything(facts: Facts) -> Key:
         for one in facts.proposals
         for ladder in groups_of(facts.proposals)
         if one is ladder[len(ladder) // 2] and not beyond_ceiling(one, facts=facts)
+    )
+
+
+def untried(facts: Facts, table: Table) -> bool:
+    """Whether a proposal that should be measured was not."""
+    return any(
+        not table.runs.get((one.name,)) and passed_over(one, facts=facts, table=table) is None
+        for one in facts.proposals
     )
 
 

@@ -51,6 +51,7 @@ def deliver(
         not_measured=not_measured,
         invalid_trials=finish.invalid_trials,
         margin=margin,
+        reason=finish.reason,
     )
     setup.folder.write("report.html", tune_html(result))
     setup.folder.write("report.md", tune_markdown(result))

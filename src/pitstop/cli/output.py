@@ -26,11 +26,11 @@ def write_result(
 ) -> None:
     """Show `result` on standard error and write it where the options say."""
     width = min(shutil.get_terminal_size((100, 24)).columns, 140)
-    sys.stderr.write(screen(result, width=width, color=sys.stderr.isatty()) + "\n")
+    sys.stderr.write(screen(result, width=width, color=sys.stderr.isatty()))
     if html is not None:
         write_file(html, page(result).encode())
     if json == "-":
-        sys.stdout.buffer.write(to_json(result) + b"\n")
+        sys.stdout.buffer.write(to_json(result))
         sys.stdout.buffer.flush()
     elif json is not None:
         write_file(Path(json), to_json(result))

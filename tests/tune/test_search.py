@@ -357,3 +357,29 @@ def test_repeats_are_counted_per_set():
     for repeats in seen.values():
         assert repeats == sorted(set(repeats))
         assert all(b == a + 1 for a, b in pairwise(repeats))
+
+
+def test_a_finalist_that_crashes_in_its_first_confirmation_run_gives_way_to_the_next_best():
+    search = start((proposal("a"), proposal("b")))
+    costs = {(): 100, ("a",): 60, ("b",): 80, ("a", "b"): 45}
+    while not isinstance(search.action, Finish):
+        action = search.action
+        if isinstance(action, CheckNumerics):
+            gate = Gate(name="bit-equal", passed=True)
+            search = observe(search, NumericsReport(proposals=action.proposals, gates=(gate,)))
+        elif action.purpose == "confirm" and len(action.proposals) == 2:
+            search = observe(search, Trial(proposals=action.proposals, outcome=TrialOutcome.CRASHED, detail="flaky"))
+        else:
+            search = observe(search, trial(action.proposals, costs[action.proposals]))
+    assert search.action.chosen == ("a",)
+    assert next(one for one in search.action.verdicts if len(one.treatments) == 2).verdict is VerdictKind.INVALID
+
+
+def test_an_undecided_verdict_says_what_would_decide_and_what_would_have_been_seen():
+    tunes = (tune({"a": 1.1}, noise=Noise(sd=0.03), seed=seed, options=SearchOptions(looks=(4,))) for seed in range(20))
+    tuned = next(one for one in tunes if one.finish.pairs == 0 and one.finish.further_pairs)
+    found = verdict(tuned, "a")
+    assert found.verdict is VerdictKind.UNDECIDED
+    assert tuned.finish.further_pairs > 0
+    assert f"about {tuned.finish.further_pairs} more" in found.reason
+    assert "would have shown a gain of" in found.reason

@@ -10,7 +10,7 @@ observations of a journal rebuilds the state exactly:
     Screening   baselines first, then candidates between baselines       -> Combining when no single one is worth a trial
     Combining   sets of survivors                                        -> Gating with finalists, or Finished (nothing pays)
     Gating      numerics checks of the finalists                         -> Confirming, or Combining without what failed
-    Confirming  pairs in fresh processes, with looks                     -> Finished
+    Confirming  pairs in fresh processes, with looks                     -> Finished, or Combining if all crash at once
     Finished    the action is Finish
 """
 
@@ -225,6 +225,8 @@ def _plan_gating(facts: Facts, table: Table, phase: Gating) -> Action | Phase:
 
 def _plan_confirming(facts: Facts, table: Table, phase: Confirming) -> Action | Phase:
     wanted = confirming.next_run(phase)
+    if wanted is None and all(one.failure and not one.decision for one in phase.finalists):
+        return Combining()  # all of them crashed before a look: no level was spent, and the table knows of the failures
     if wanted is None:
         ended = confirming.conclude(phase, options=facts.options)
         return Finished(why="search.busy" if phase.given_up else "search.done", confirmed=ended)

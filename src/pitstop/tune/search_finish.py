@@ -4,6 +4,8 @@ import math
 
 from pitstop.messages import say
 from pitstop.records import Proposal, Trial, TrialOutcome, Verdict, VerdictKind
+from pitstop.stats.decide import Decision
+from pitstop.stats.power import detectable_speedup
 from pitstop.stats.screening import ScreenEstimate
 from pitstop.tune.search_actions import Finish, Key, NumericsReport
 from pitstop.tune.search_confirming import Confirming, Finalist, winner
@@ -112,9 +114,12 @@ def _judge(
         decision = finalist.decision
         if decision.kind is not VerdictKind.UNDECIDED:
             return decision.kind, say("search.in_confirmation", pairs=decision.pairs)
+        found = _would_have_found(decision, facts=facts)
         if decision.further_pairs:
-            return decision.kind, say("search.more_pairs", pairs=decision.pairs, more=decision.further_pairs)
-        return decision.kind, say("search.no_pairs_would_do", pairs=decision.pairs)
+            return decision.kind, say(
+                "search.more_pairs", pairs=decision.pairs, more=decision.further_pairs, found=found
+            )
+        return decision.kind, say("search.no_pairs_would_do", pairs=decision.pairs, found=found)
     estimate = table.estimates.get(key)
     if estimate is not None:
         kind = _screened(estimate, facts=facts)
@@ -139,6 +144,15 @@ def _screened(estimate: ScreenEstimate, *, facts: Facts) -> VerdictKind:
     if high < -edge:
         return VerdictKind.SLOWER
     return VerdictKind.EQUIVALENT if -edge < low and high < edge else VerdictKind.UNDECIDED
+
+
+def _would_have_found(decision: Decision, *, facts: Facts) -> str:
+    """Return the smallest gain that these pairs, with this noise, would have shown with the wanted power."""
+    options = facts.options
+    gain = detectable_speedup(
+        pairs=decision.pairs, sd=decision.sd, margin=options.margin, alpha=decision.alpha, power=options.power
+    )
+    return f"{(gain or math.inf) - 1:.1%}"
 
 
 def _failure(trial: Trial) -> str:

@@ -12,57 +12,20 @@ __all__ = ["VARIANTS", "Arithmetic"]
 VARIANTS = ("plain", "float64", "ulp", "ulp-2", "bf16")
 
 _PRODUCTS = frozenset(
-    [
-        "mm",
-        "addmm",
-        "bmm",
-        "baddbmm",
-        "convolution",
-        "convolution_backward",
-        "_convolution",
-        "mkldnn_linear",
-        "_scaled_dot_product_attention_math",
-        "_scaled_dot_product_flash_attention_for_cpu",
-        "_scaled_dot_product_flash_attention_for_cpu_backward",
-        "_scaled_dot_product_flash_attention",
-        "_scaled_dot_product_flash_attention_backward",
-        "_scaled_dot_product_efficient_attention",
-        "_scaled_dot_product_efficient_attention_backward",
-        "_scaled_dot_product_cudnn_attention",
-        "_scaled_dot_product_cudnn_attention_backward",
-    ]
+    """
+    mm addmm bmm baddbmm convolution convolution_backward _convolution mkldnn_linear _scaled_dot_product_attention_math
+    _scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_flash_attention_for_cpu_backward
+    _scaled_dot_product_flash_attention _scaled_dot_product_flash_attention_backward
+    _scaled_dot_product_efficient_attention _scaled_dot_product_efficient_attention_backward
+    _scaled_dot_product_cudnn_attention _scaled_dot_product_cudnn_attention_backward
+    """.split()  # noqa: SIM905
 )
 _ELEMENTWISE = frozenset(
-    [
-        "add",
-        "sub",
-        "mul",
-        "div",
-        "add_",
-        "sub_",
-        "mul_",
-        "div_",
-        "gelu",
-        "gelu_backward",
-        "silu",
-        "silu_backward",
-        "tanh",
-        "tanh_backward",
-        "sigmoid",
-        "sigmoid_backward",
-        "elu",
-        "elu_backward",
-        "leaky_relu",
-        "leaky_relu_backward",
-        "hardswish",
-        "hardswish_backward",
-        "mish",
-        "mish_backward",
-        "softplus",
-        "softplus_backward",
-        "native_dropout",
-        "native_dropout_backward",
-    ]
+    """
+    add sub mul div add_ sub_ mul_ div_ gelu gelu_backward silu silu_backward tanh tanh_backward sigmoid sigmoid_backward
+    elu elu_backward leaky_relu leaky_relu_backward hardswish hardswish_backward mish mish_backward softplus
+    softplus_backward native_dropout native_dropout_backward
+    """.split()  # noqa: SIM905
 )
 _DRAWS_IN_PLACE = frozenset(["normal_", "uniform_", "bernoulli_", "exponential_", "log_normal_", "cauchy_"])
 _DRAWS = frozenset(["rand", "randn", "rand_like", "randn_like", "normal", "bernoulli"])

@@ -4,7 +4,7 @@ import os
 
 from . import equivalence_data, equivalence_seeds
 
-__all__ = ["Capture", "optimizer_state", "trained_by"]
+__all__ = ["Capture", "optimizer_state", "trained_by", "weights_of"]
 
 
 def trained_by(optimizer):
@@ -25,6 +25,11 @@ def optimizer_state(optimizer):
     ]
 
 
+def weights_of(optimizer):
+    """Return CPU copies of the optimizer's tensors."""
+    return [p.detach().to("cpu", copy=True) for p in trained_by(optimizer)]
+
+
 def _gradient(tensor):
     if tensor.grad is None:
         return None
@@ -35,9 +40,10 @@ def _gradient(tensor):
 class Capture:
     """From the end of the leading optimizer's step to the end of its next one."""
 
-    def __init__(self, torch, step, state):
+    def __init__(self, torch, step, state, optimizers):
         self.torch = torch
         self.spoiled = None  # why this step cannot be replayed
+        self.weights = [weights_of(optimizer) for optimizer in optimizers]  # of each, when it last stepped
         self.data = {
             "step": step,
             "state": state.copy(),
@@ -65,15 +71,15 @@ class Capture:
                 "optimizer": number,
                 "gradients": [_gradient(p) for p in tensors],
                 "memory": optimizer_state(optimizer),
-                "change": [p.detach().to("cpu", copy=True) for p in tensors],
             }
         )
 
-    def after(self, _, optimizer, *, last):
+    def after(self, number, optimizer, *, last):
         """Keep what it did; `last`: this ends the window, so nobody needs the weights themselves."""
         update = self.data["updates"][-1]
-        after = [p.detach().to("cpu", copy=True) for p in trained_by(optimizer)]
-        update["change"] = [new - old for new, old in zip(after, update["change"])]
+        after = weights_of(optimizer)
+        update["change"] = [new - old for new, old in zip(after, self.weights[number])]
+        self.weights[number] = after
         update["after"] = None if last else after
 
     def save(self, folder, number):

@@ -100,7 +100,8 @@ class LoaderRecord:
         if not self.epochs:
             self.start_epoch()
         found = [leaf for leaf in leaves(self.torch, batch) if leaf.numel()]
-        ids = [str(one) for one in ids] if isinstance(ids, (list, tuple)) else ([] if ids is None else [str(ids)])
+        ids = list(ids) if isinstance(ids, (list, tuple)) else [ids]
+        ids = [] if None in ids else [str(one) for one in ids]  # an iterable data set is asked for None
         rows = len(ids) or (len(found[0]) if found and found[0].ndim else 0)
         epoch = self.epochs[-1]
         epoch["ids"].extend(ids)

@@ -9,7 +9,7 @@ import os
 
 from . import equivalence_compare, equivalence_data, equivalence_seeds
 from .equivalence_arithmetic import Arithmetic
-from .equivalence_capture import _gradient, trained_by
+from .equivalence_capture import _gradient, trained_by, weights_of
 from .equivalence_state import hyperparameters, set_hyperparameters
 
 __all__ = ["Replay"]
@@ -27,7 +27,9 @@ class Replay:
         self.data = torch.load(os.path.join(folder, "capture-%d.pt" % number), weights_only=False)
         self.fetched = self.updated = 0
         self.losses, self.gradients = [], []
-        self.before_values = self.restore = None
+        self.weights = []
+        self.comparable = False
+        self.restore = None
         self.entry = {
             "capture": number,
             "step": self.data["step"],
@@ -36,10 +38,11 @@ class Replay:
             "extra_fetches": 0,
         }
 
-    def begin(self, state):
+    def begin(self, state, optimizers):
         """Put the recorded state in place and switch arithmetic."""
         state.force(self.data["state"], self.arithmetic.dtype, self.arithmetic.weights)
         equivalence_seeds.RandomState.put(self.torch, self.data["random"])
+        self.weights = [weights_of(optimizer) for optimizer in optimizers]
         self.arithmetic.enter()
 
     def fetch(self, loader):
@@ -63,7 +66,7 @@ class Replay:
         """Keep the gradients that an optimizer is about to use, and set the stage for its update."""
         tensors = trained_by(optimizer)
         self.gradients.extend(_gradient(p) for p in tensors)
-        self.before_values = None
+        self.comparable = False
         recorded = self._update(number)
         if not self.arithmetic.exact or recorded is None:
             for p in tensors:
@@ -81,7 +84,7 @@ class Replay:
             now = hyperparameters(optimizer)
             set_hyperparameters(optimizer, of_step[self.updated][1])
             self.restore = (optimizer, now)
-        self.before_values = [p.detach().to("cpu", copy=True) for p in tensors]
+        self.comparable = True
 
     def after(self, number, optimizer, *, last):
         """Compare the update, and put the weights to where the recording went on."""
@@ -90,10 +93,10 @@ class Replay:
             self.entry["errors"].append("other order of optimizers")
             return
         tensors = trained_by(optimizer)
-        if self.before_values is not None:
-            changes = [p.detach().to("cpu") - old for p, old in zip(tensors, self.before_values)]
+        if self.comparable:
+            changes = [new - old for new, old in zip(weights_of(optimizer), self.weights[number])]
             eps = max(self.torch.finfo(p.dtype).eps for p in tensors)
-            error, floor = equivalence_compare.update_apart(changes, recorded["change"], self.before_values, eps)
+            error, floor = equivalence_compare.update_apart(changes, recorded["change"], self.weights[number], eps)
             self.entry.setdefault("updates", []).append({"error": error, "floor": floor, "finite": error is not None})
         if self.restore:
             set_hyperparameters(*self.restore)
@@ -102,6 +105,7 @@ class Replay:
             with self.torch.no_grad():
                 for p, value in zip(tensors, recorded["after"]):
                     p.data.copy_(self.arithmetic.weights(value))
+            self.weights[number] = weights_of(optimizer)
         self.updated += 1
 
     def _update(self, number):

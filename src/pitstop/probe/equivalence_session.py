@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any
 
-from .equivalence_capture import Capture
+from .equivalence_capture import Capture, trained_by
 from .equivalence_data import LoaderRecord
 from .equivalence_replay import Replay
 from .equivalence_state import TrainedState, hyperparameters
@@ -46,7 +46,7 @@ class Session:
         self.loaders, self.training_loaders, self.kept = {}, set(), []
         self.queue = None  # (capture number, variant) still to replay; None while recording
         self.captured = 0
-        self.counts = [0, 0, 0]
+        self.counts = [0, 0, 0, 0]  # backward passes, batches, optimizer steps, tensors with a gradient in those
         self.now = []  # losses of the current step
         self.settings_now = []
         self.settings: Any = []  # per step: [[optimizer, hyperparameters], ...]
@@ -118,6 +118,7 @@ class Session:
             self.closure = True
         if self.queue is None:
             self.settings_now.append([number, hyperparameters(optimizer)])
+            self.counts[3] += sum(p.grad is not None and bool(p.grad.count_nonzero()) for p in trained_by(optimizer))
         if self.window is not None:
             self.window.before(number, optimizer)
 
@@ -139,7 +140,7 @@ class Session:
             self.result["replays"].append(self.window.end(self.folder))
             self.window = None
         self.step += 1
-        self.counts, self.now, self.settings_now = [0, 0, 0], [], []
+        self.counts, self.now, self.settings_now = [0, 0, 0, 0], [], []
         if self.state_of != len(self.optimizers):
             self.state, self.state_of = TrainedState(self.torch, self.optimizers), len(self.optimizers)
         if self.queue is None and self.step == self.num_steps:
@@ -158,7 +159,7 @@ class Session:
                 settings=[] if self.in_phase else self.settings,
                 references=self.references,
             )
-            self.window.begin(self.state)
+            self.window.begin(self.state, self.optimizers)
         else:
             self.finish()
 
@@ -184,7 +185,7 @@ class Session:
         if self.captured and PARTS * self.state.num_bytes() > self.capture_bytes:
             self.wanted = []
             return
-        self.window = Capture(self.torch, self.step, self.state)
+        self.window = Capture(self.torch, self.step, self.state, self.optimizers)
 
     def _end_recording(self):
         self.result["hash_end"] = self.state.hash()

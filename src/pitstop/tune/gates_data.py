@@ -1,5 +1,7 @@
 """Gates over what the program was fed: the same batches, or at least the same samples with the same values."""
 
+import itertools
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -14,6 +16,9 @@ __all__ = ["batches_equal", "sample_multiset", "sample_values", "statistics"]
 
 STATISTICS_ALPHA = 1e-3  # over all features together (Bonferroni)
 FEWEST_BATCHES = 8
+FEWEST_ORDERED = 32  # samples, to speak of an order
+ORDER_TOLERANCE = 0.25
+CONTENT_REPEATS = 0.02  # of the samples: alike ones that happen to meet in one part of an epoch and not in another
 
 
 def _loader_pairs(treated: EquivalenceRun, original: EquivalenceRun) -> list[tuple[LoaderSeen, LoaderSeen]] | None:
@@ -53,25 +58,13 @@ def sample_multiset(treated: Sequence[EquivalenceRun], *, baseline: Sequence[Equ
     pairs = _loader_pairs(treated[0], baseline[0])
     if not pairs:
         return _without_loader(name, treated[0], baseline[0])
-    wrong: list[str] = []
-    known = False
-    for ours, theirs in pairs:
-        if theirs.plan_samples is not None:
-            known = True
-            if (ours.plan_ids, ours.plan_samples) != (theirs.plan_ids, theirs.plan_samples):
-                wrong.append(say("gates.detail.plan", ours=ours.plan_samples, theirs=theirs.plan_samples))
-        fewer, more = _repeats(ours), _repeats(theirs)
-        if fewer is not None and more is not None:
-            known = True
-            if fewer > more:
-                wrong.append(say("gates.detail.repeats", ours=fewer, theirs=more))
-        whole = _whole_epochs(theirs)
-        if whole and len(set(map(frozenset, (one.items() for one in whole)))) == 1:
-            wrong += [
-                say("gates.detail.epoch", ours=one.total(), theirs=whole[0].total())
-                for one in _whole_epochs(ours)
-                if one != whole[0]
-            ]
+    seeds = [run.training_loaders() for run in baseline]
+    checked = [
+        _delivered(ours, theirs, seeds=[loaders[number] for loaders in seeds if number < len(loaders)])
+        for number, (ours, theirs) in enumerate(pairs)
+    ]
+    known = any(found is not None for found in checked)
+    wrong = [fault for found in checked for fault in found or ()]
     if not known:
         return Gate(name=name, passed=None, detail=say("gates.reason.no_ids"))
     return Gate(
@@ -82,6 +75,32 @@ def sample_multiset(treated: Sequence[EquivalenceRun], *, baseline: Sequence[Equ
         detail="; ".join(wrong) or say("gates.detail.multiset", samples=pairs[0][1].plan_samples or "-"),
         power=say("gates.power.multiset"),
     )
+
+
+def _delivered(ours: LoaderSeen, theirs: LoaderSeen, *, seeds: Sequence[LoaderSeen]) -> list[str] | None:
+    """Return what is wrong with the edited program's loader, or None where nothing could be compared.
+
+    `seeds` are the original's loader under each seed: a sampler that draws with replacement has other samples each time.
+    """
+    wrong: list[str] = []
+    repeats, were_repeats = _repeats(ours), _repeats(theirs)
+    if theirs.plan_samples is None and were_repeats is None:
+        return None
+    fixed = len({one.plan_ids for one in seeds}) == 1
+    if ours.plan_samples != theirs.plan_samples or (fixed and ours.plan_ids != theirs.plan_ids):
+        wrong.append(say("gates.detail.plan", ours=ours.plan_samples, theirs=theirs.plan_samples))
+    elif ours.plan_batches != theirs.plan_batches:
+        wrong.append(say("gates.detail.plan_batches", ours=ours.plan_batches, theirs=theirs.plan_batches))
+    if repeats is not None and were_repeats is not None and repeats > _allowed_repeats(were_repeats, theirs):
+        wrong.append(say("gates.detail.repeats", ours=repeats, theirs=were_repeats))
+    ordered, was_ordered = _in_order(ours), _in_order(theirs)
+    if ordered is not None and was_ordered is not None and abs(ordered - was_ordered) > ORDER_TOLERANCE:
+        wrong.append(say("gates.detail.order", ours=f"{ordered:.0%}", theirs=f"{was_ordered:.0%}"))
+    whole = _whole_epochs(theirs)
+    if whole and all(one == whole[0] for one in whole):
+        other = next((one for one in _whole_epochs(ours) if one != whole[0]), None)
+        wrong += [] if other is None else [say("gates.detail.epoch", ours=other.total(), theirs=whole[0].total())]
+    return wrong
 
 
 def _identities(loader: LoaderSeen) -> list[Counter[str]]:
@@ -98,6 +117,21 @@ def _identities(loader: LoaderSeen) -> list[Counter[str]]:
 def _repeats(loader: LoaderSeen) -> int | None:
     """Return how many deliveries repeat a sample of the same epoch."""
     return sum(one.total() - len(one) for one in _identities(loader)) if loader.epochs else None
+
+
+def _in_order(loader: LoaderSeen) -> float | None:
+    """Return how many samples follow their neighbour in the data set, as a share: 1 without shuffling, about 0 with it."""
+    ids = [one for epoch in loader.epochs for one in epoch.ids]
+    if len(ids) < FEWEST_ORDERED or not all(one.isdigit() for one in ids):
+        return None
+    return sum(int(b) == int(a) + 1 for a, b in itertools.pairwise(ids)) / (len(ids) - 1)
+
+
+def _allowed_repeats(were: int, loader: LoaderSeen) -> float:
+    """Return how many repeats chance explains: none of ids drawn without replacement, some where the original has some."""
+    by_content = not any(epoch.ids for epoch in loader.epochs)
+    delivered = sum(epoch.samples for epoch in loader.epochs)
+    return were + 4 * math.sqrt(were) + (CONTENT_REPEATS * delivered if by_content else 0)
 
 
 def _whole_epochs(loader: LoaderSeen) -> list[Counter[str]]:

@@ -81,7 +81,9 @@ class EquivalenceRun(msgspec.Struct, frozen=True, kw_only=True):
     seed_offset: int
     steps: int  # recorded and replayed
     losses: tuple[tuple[float | None, ...], ...]  # per step, each value that went backward
-    rhythm: tuple[tuple[int, int, int], ...]  # per step: backward passes, training batches, optimizer steps
+    rhythm: tuple[
+        tuple[int, int, int, int], ...
+    ]  # per step: backward passes, batches, optimizer steps, gradients in those
     settings: tuple[tuple[tuple[int, tuple[dict[str, float | tuple[float, ...]], ...]], ...], ...]
     finite: bool
     complete: bool  # all steps asked for were recorded

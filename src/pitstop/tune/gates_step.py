@@ -244,4 +244,4 @@ def _shown(value: float | None) -> str:
 
 
 def _percent(value: float) -> str:
-    return f"{100 * value:.2g} %"
+    return f"{100 * value:.0f} %" if value >= 0.1 else f"{100 * value:.2g} %"

@@ -131,12 +131,23 @@ import os, pathlib
 model = pathlib.Path({str(model)!r})
 assert model.read_bytes().startswith(b"precious")
 model.write_bytes(b"new")
-os.rename(model.parent, model.parent.with_name("renamed"))
-assert pathlib.Path({str(model.parent)!r}).with_name("renamed").joinpath("best.ckpt").read_bytes() == b"new"
+other = model.parent.parent / "notes.txt"
+os.replace(model, other)
+assert other.read_bytes() == b"new"
 assert not model.exists()
+os.mkdir("epoch.tmp"); open("epoch.tmp/weights", "w").close(); os.rename("epoch.tmp", "epoch")
+assert os.listdir("epoch") == ["weights"]
 """
     )
     assert run.exit_code == 0, trials.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="in a user namespace overlayfs answers EXDEV, as between two disks")
+def test_a_folder_that_was_there_before_can_be_renamed(trials_in):
+    trials = trials_in("overlay")
+    models = trials.home.path / "models"
+    run = trials.run(f"import os; os.rename({str(models)!r}, 'moved'); print(os.listdir('moved'))")
+    assert (run.exit_code, trials.stdout) == (0, "['best.ckpt']\n"), trials.stderr
 
 
 def test_a_fresh_layer_for_every_trial(trials):

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -34,10 +35,10 @@ time.sleep(1000)
 """
 
 
-def _wait_for(condition, what: str) -> None:
+def _wait_for(condition: Callable[[], bool], what: Callable[[], str]) -> None:
     deadline = time.monotonic() + 30
     while not condition():
-        assert time.monotonic() < deadline, what
+        assert time.monotonic() < deadline, what()
         time.sleep(0.02)
 
 
@@ -48,19 +49,23 @@ def test_a_killed_pitstop_leaves_no_process_and_the_next_start_no_folder(trials_
     argv = [sys.executable, "-c", DRIVER, msgspec.json.encode(trials.plan).decode(), str(project), PROGRAM]
     driver = subprocess.Popen(argv)
     stdout = project / ".pitstop" / "killed" / "stdout"
-    _wait_for(lambda: stdout.exists() and stdout.read_text() == "up\n", "the trial never started")
+    _wait_for(lambda: stdout.exists() and stdout.read_text() == "up\n", lambda: "the trial never started")
     mark = f"PITSTOP_TRIAL=t-{driver.pid}-".encode()
     assert _carriers(mark), "the trial runs"
 
     driver.send_signal(signal.SIGKILL)
     driver.wait()
-    _wait_for(lambda: not _carriers(mark), "a process outlived pitstop")
+    _wait_for(lambda: not _carriers(mark), lambda: f"outlived pitstop: {[_status(pid) for pid in _carriers(mark)]}")
     left = [path.name for path in trials.home.scratch.glob("t-*")]
     assert len(left) == 1
 
     plan_sandbox(project_root=project, scratch=trials.home.scratch)
     assert not list(trials.home.scratch.glob("t-*"))
     assert trials.home.digest() == trials.home.before
+
+
+def _status(pid: int) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_text() + Path(f"/proc/{pid}/status").read_text()
 
 
 def _carriers(mark: bytes) -> list[int]:

@@ -26,6 +26,8 @@ def blocked_signals() -> Iterator[list[int]]:
     try:
         yield [int(number) for number in before]
     finally:
+        while signal.sigtimedwait(_FORWARDED | _STOPPING, 0):
+            pass  # the Ctrl-C that ended the program was meant for the program
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 

@@ -7,8 +7,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from pitstop.errors import CouldNotMeasure, WrongUse
 
@@ -114,12 +115,14 @@ def start(
     *,
     launch_file: Path,
     env: dict[str, str],
-    stdin: int | None = None,
-    stdout: int | None = None,
-    stderr: int | None = None,
     new_session: bool,
+    stdin: int | None = None,
+    streams: Mapping[str, int | IO[Any] | None],
 ) -> Launched:
-    """Write `launch_file`, start the launcher on it; streams as for subprocess. The environment reaches the command as it is."""
+    """Write `launch_file`, start the launcher on it; `streams` has "stdout" and "stderr" as for subprocess.
+
+    The environment reaches the command as it is.
+    """
     reader, writer = os.pipe()
     try:
         os.set_inheritable(writer, True)
@@ -130,8 +133,8 @@ def start(
             [sys.executable, "-I", "-S", "-c", _BOOTSTRAP, str(_INSIDE), str(launch_file)],
             env=env,
             stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
+            stdout=streams["stdout"],
+            stderr=streams["stderr"],
             # The user's program inherits what the user's shell handed to pitstop; a trial inherits nothing.
             close_fds=new_session,
             pass_fds=(writer,) if new_session else (),

@@ -3,6 +3,7 @@
 import os
 import secrets
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Literal
@@ -136,7 +137,11 @@ def _attempt(plan: SandboxPlan, project_root: Path) -> tuple[str, str] | None:
         orders = {**world.launch(probe_folder=None, seed=None, keep_layers=None), "argv": argv, "cwd": "/"}
         orders["required"] = [str(project_root)]
         launched = start(
-            orders, launch_file=world.folder / "launch.json", env=world.environment(dict(os.environ)), new_session=True
+            orders,
+            launch_file=world.folder / "launch.json",
+            env=world.environment(dict(os.environ)),
+            new_session=True,
+            streams={"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL},
         )
         deadline_s = _ATTEMPT_S
         while not launched.silent and deadline_s > 0:

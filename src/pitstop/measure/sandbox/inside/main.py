@@ -2,8 +2,8 @@
 
 pitstop -> launcher -> (first process of a PID namespace) -> the user's command. Without a sandbox the launcher only
 restores what Python changed in its own process and becomes the command. Lines on the pipe are JSON objects with one of the keys
-`started` (CLOCK_MONOTONIC ns; with `pid`), `failed` (the stage; with `errno`, `error`), `ended` (exit code; with `cpu_ns`, `peak_rss_bytes`),
-and once `read_only` (paths the program cannot write at all).
+`started` (CLOCK_MONOTONIC ns; with `pid`), `failed` (the stage; with `errno`, `error`), `ended` (exit code; with `time_ns`,
+`cpu_ns`, `peak_rss_bytes`), and once `read_only` (paths the program cannot write at all).
 """
 
 import contextlib
@@ -108,28 +108,36 @@ def _be_parent_of_first(launch: dict[str, Any]) -> None:
 def _be_first(launch: dict[str, Any]) -> NoReturn:
     """Make the world, start the command in it, reap everything, end everything."""
     kept = _make_world(launch) if launch["kind"] == "overlay" else None
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # no end between the fork and the wait
     command = os.fork()
     if not command:
         _become_command(launch)
-    code = -1
+    code = -signal.SIGKILL
     try:
-        while True:
-            pid, status = os.wait()
-            if pid == command:
-                code = os.waitstatus_to_exitcode(status)
-                break
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+        code = _exit_code_of(command)
     except _Stopped:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        code = -signal.SIGKILL
+    finally:
+        if not launch["pid_namespace"]:
+            _end_descendants()
+    ended_ns = time.monotonic_ns()
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_ns = int((usage.ru_utime + usage.ru_stime) * 1e9)
-    if not launch["pid_namespace"]:
-        _end_descendants()
     if kept is not None:
         with _stage(launch, "keep_layers"):
             kept_layers.copy(kept)
-    _report(launch, ended=code if code >= 0 else 128 - code, cpu_ns=cpu_ns, peak_rss_bytes=usage.ru_maxrss * 1024)
+    code = code if code >= 0 else 128 - code
+    _report(launch, ended=code, time_ns=ended_ns, cpu_ns=cpu_ns, peak_rss_bytes=usage.ru_maxrss * 1024)
     os._exit(0)
+
+
+def _exit_code_of(command: int) -> int:
+    """Reap whatever ends until the command does; negative for a signal, as subprocess has it."""
+    while True:
+        pid, status = os.wait()
+        if pid == command:
+            return os.waitstatus_to_exitcode(status)
 
 
 def _make_world(launch: dict[str, Any]) -> kept_layers.Kept | None:
@@ -191,6 +199,7 @@ def _write(path: str, text: str) -> None:
 def _become_command(launch: dict[str, Any]) -> NoReturn:
     """In the child: own session, no way back, the user's command."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     with _stage(launch, "command"):
         os.setsid()
         if not launch["pid_namespace"]:

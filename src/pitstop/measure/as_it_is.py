@@ -1,0 +1,81 @@
+"""Running the program as the user would: same streams, same process group, same signals, same exit code."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+
+from pitstop.measure.execution import Ending, Execution
+from pitstop.measure.foreground import blocked_signals, wait_in_foreground
+from pitstop.measure.launch_line import changed_arguments, users_environment
+from pitstop.measure.launcher import Launched, start
+from pitstop.measure.limits import Exceeded
+from pitstop.measure.watch import Watch
+from pitstop.records import Run
+
+__all__ = ["run_as_it_is"]
+
+_TICK_S = 0.1
+
+
+def run_as_it_is(execution: Execution) -> Run:
+    """Run to the program's own end. Raises WrongUse if the command cannot be started."""
+    if execution.change.files:
+        raise ValueError("files are only ever changed in a sandbox")
+    argv = changed_arguments(execution.program.argv, execution.change)
+    env = {**users_environment(), **execution.program.env, **execution.change.env}
+    env = execution.with_probe(env, execution.project_root)
+    captured, streams = execution.streams()
+    stdin = subprocess.DEVNULL if captured is not None else None
+    with blocked_signals() as mask:
+        orders = {"kind": "plain", "argv": argv, "cwd": execution.program.cwd, "signal_mask": mask}
+        launched = start(
+            orders, launch_file=execution.launch_file, env=env, new_session=False, stdin=stdin, streams=streams
+        )
+        if captured is not None:
+            captured.started()
+        while not launched.silent:  # the pipe ends when the launcher becomes the command
+            launched.listen(1.0)
+        with Watch(launched.pid) as watch:
+            exceeded = _wait(launched, watch, execution)
+    ended_ns = time.monotonic_ns()
+    if captured is not None:
+        captured.finish()
+    launched.check_started(" ".join(argv))
+    status = launched.exit_status or 0
+    ending = Ending(
+        exit_code=status if status >= 0 else 128 - status,
+        started_ns=launched.started_ns or ended_ns,
+        ended_ns=ended_ns,
+        exceeded=exceeded,
+        cpu_ns=launched.rusage_cpu_ns,
+        peak_bytes=launched.rusage_peak_bytes,
+    )
+    return execution.observed(ending, watch=watch, project=execution.project_root)
+
+
+def _wait(launched: Launched, watch: Watch, execution: Execution) -> Exceeded | None:
+    limits = execution.limits(watch, None)
+    exceeded: Exceeded | None = None
+
+    def tick() -> None:
+        nonlocal exceeded
+        exceeded = exceeded or limits.exceeded()
+        if exceeded:
+            _kill(watch.tree.pids or (launched.pid,))
+        execution.on_tick()
+
+    try:
+        wait_in_foreground(launched.pid, ended=launched.reap, tick=tick, tick_s=_TICK_S)
+    finally:
+        if not launched.reap():  # a tick raised: the caller wants no more of this
+            _kill(watch.tree.pids or (launched.pid,))
+            launched.reap(block=True)
+    return exceeded
+
+
+def _kill(pids: tuple[int, ...]) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)

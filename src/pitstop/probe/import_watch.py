@@ -8,7 +8,6 @@ class ImportWatch:
 
     def __init__(self, on_fault):
         self._callbacks = {}
-        self._before = {}
         self._on_fault = on_fault
 
     def when(self, name, callback):
@@ -20,11 +19,6 @@ class ImportWatch:
         self._callbacks.setdefault(name, []).append(callback)
         if self not in sys.meta_path:
             sys.meta_path.insert(0, self)
-
-    def before(self, name, callback):
-        """Call `callback()` when `name` is about to run, if it is not imported yet; `when` must be asked for it too."""
-        if name not in sys.modules:
-            self._before.setdefault(name, []).append(callback)
 
     def find_spec(self, name, path=None, target=None):
         """Find `name` through the other finders, if it is watched; the import system asks for every module."""
@@ -49,8 +43,6 @@ class ImportWatch:
                 del loader.exec_module  # the instance attribute: the loader is as it was before the module runs
             except AttributeError:
                 pass
-            for callback in self._before.pop(spec.name, []):
-                self._call(callback)
             try:
                 original(module)
             finally:
@@ -68,8 +60,8 @@ class ImportWatch:
         for callback in callbacks:
             self._call(callback, module)
 
-    def _call(self, callback, *module):
+    def _call(self, callback, module):
         try:
-            callback(*module)
+            callback(module)
         except Exception as error:
             self._on_fault("import watch", error)

@@ -1,5 +1,6 @@
 """Times torch.compile at work, by dynamo's own callbacks, which also cover backward graphs compiled late."""
 
+import functools
 import sys
 import time
 
@@ -8,19 +9,30 @@ from ..recorder import COMPILE
 
 def install(hooked):
     """Wait for dynamo, which torch imports when the program first compiles."""
-    watch = hooked.session.watch
-    watch.before("torch._dynamo", lambda: _pause(hooked))
-    watch.when("torch._dynamo", lambda _module: _resume(hooked))
-    watch.when("torch._dynamo", lambda _module: _register(hooked))
+    hooked.session.watch.when("torch._dynamo", lambda _module: _begin(hooked))
 
 
-def _pause(hooked):
-    hooked.discovery_was_on = hooked.discovery is not None and hooked.discovery.pause()
+def _begin(hooked):
+    _register(hooked)
+    if hooked.discovery is not None:
+        hooked.discovery.tell_dynamo()
+        _watch_wrappers(hooked)
 
 
-def _resume(hooked):
-    if hooked.discovery_was_on:
-        hooked.discovery.resume()
+def _watch_wrappers(hooked):
+    """Look for outermost modules again when `torch.compile(model)` makes a new one, which may be long after the first steps."""
+    wrapper_class = sys.modules["torch._dynamo.eval_frame"].OptimizedModule
+    original = wrapper_class.__init__
+
+    @functools.wraps(original)
+    def __init__(self, *args, **kwargs):  # noqa: N807 - takes the place of the real one
+        original(self, *args, **kwargs)
+        try:
+            hooked.module_made()
+        except Exception as error:
+            hooked.session.fault("torch.compile(module)", error)
+
+    wrapper_class.__init__ = hooked.own(__init__)
 
 
 def _register(hooked):

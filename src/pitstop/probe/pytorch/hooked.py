@@ -29,13 +29,18 @@ class Hooked:
         self.names = FrameNames(self)
         self.environment: Any = None
         self.discovery: Any = None
-        self.discovery_was_on = False
         self.is_compiling = _is_compiling(torch)
+        for function in (self.record, self.clock.tick, self.clock.optimizer, session.fault):
+            self.own(function, deep=True)
 
     def phase_begins(self):
         """Look closer: a loader is iterated for the first time, so other modules may be called, from other places."""
         self.environment.used()
         self.looking.again()
+        self.module_made()
+
+    def module_made(self):
+        """Look for outermost modules again, unless forwards are of no interest."""
         if self.discovery is not None and (self.profile or not self.clock.is_outranked(FORWARD)):
             self.discovery.begin()
 
@@ -54,10 +59,11 @@ class Hooked:
         """Count compilations from here on: warm-up is over."""
         self.session.compiles_before_window = self.session.compiles
 
-    def own(self, function, category=None):
+    def own(self, function, category=None, *, deep=False):
         """Tell dynamo that this wrapper is library code, not the program's, and the sampler what it means to be in it.
 
         Without this dynamo compiles the wrapper's frame where it would have left torch's own alone, and graphs change.
+        `deep`: what the function calls is ours as well, so dynamo stays out until it returns.
         """
         code = function.__code__
         if category is not None:
@@ -65,9 +71,8 @@ class Hooked:
         frames: Any = getattr(self.torch._C, "_dynamo", None)
         frames = getattr(frames, "eval_frame", None)
         if hasattr(frames, "set_code_exec_strategy"):
-            frames.set_code_exec_strategy(
-                code, frames._FrameExecStrategy(frames._FrameAction.SKIP, frames._FrameAction.DEFAULT)
-            )
+            skip, default = frames._FrameAction.SKIP, frames._FrameAction.DEFAULT
+            frames.set_code_exec_strategy(code, frames._FrameExecStrategy(skip, skip if deep else default))
         elif hasattr(frames, "skip_code"):  # before torch 2.7
             frames.skip_code(code)
         return function

@@ -7,16 +7,21 @@ deep copies and `torch.save(model)` are as without us, and other modules are fre
 """
 
 import functools
+import sys
 import time
 import weakref
 from _thread import get_ident
 from functools import partial
+from typing import Any
 
 from ..recorder import FORWARD
+from . import finding
+from .finding import call_module
 from .hooked import BACKWARD_RUNS
 from .module_sightings import ModuleSightings
 
 DISCOVERY_STEPS = 3
+_KNOWS_CALL = ("torch._dynamo.utils", "torch._dynamo.variables.nn_module")
 DISCOVERY_CALLS = 64  # outermost calls after which the search ends where nothing ends a step
 
 
@@ -37,6 +42,7 @@ class Forwards:
         self._timed = {}  # id(module) -> (number, weak reference that removes the entry)
         self._classes = set()
         self._leader = 0
+        hooked.own(self._look, deep=True)
         self.call = self._make_call()
         self._descriptor = self._make_descriptor()
 
@@ -44,7 +50,11 @@ class Forwards:
         """Time the calls of this instance from now on; return its number."""
         key = id(module)
         if key not in self._timed:
-            number = self.hooked.modules.give(module)
+            inner = module.__dict__.get("_modules", {}).get(
+                "_orig_mod"
+            )  # torch.compile's wrapper is the module that it wraps
+            number = self.hooked.modules.give(module if inner is None else inner)
+            self.hooked.modules.share(module, number)
             if self._leader == 0 and next(module.parameters(), None) is not None:
                 self._leader = number  # it paces programs that only run forward
             self.hooked.names.name(module, number)
@@ -104,7 +114,7 @@ class Forwards:
 
         return hooked.own(call, "forward")
 
-    def _look(self, number, module, args, kwargs):
+    def _look(self, number, module, args, kwargs):  # deep: may run inside a compiled call
         try:
             if self.hooked.looking.is_new("forward", number, module.training):
                 self.sightings.write(number, module, args, kwargs)
@@ -120,7 +130,9 @@ class Discovery:
         self.forwards = forwards
         self._class = hooked.torch.nn.Module
         self._original = self._class.__call__
-        self._finding = self._make_finding()
+        self._finding = hooked.own(functools.update_wrapper(call_module, self._original))
+        finding.connect(self._original, hooked, self.found)
+        hooked.own(self.found, deep=True)
         self._calls_left = 0
         self._round = 0
 
@@ -131,39 +143,29 @@ class Discovery:
         self._round += 1
         this_round = self._round
         self._calls_left = DISCOVERY_CALLS
-        if self._class.__call__ is self._original:
-            self._class.__call__ = self._finding
+        self._replace(self._original, self._finding)
         self._hooked.clock.after(DISCOVERY_STEPS, lambda: self.end() if this_round == self._round else None)
 
     def end(self):
         """Take the patch away, if nobody has patched over it."""
         self._calls_left = 0
-        if self._class.__call__ is self._finding:
-            self._class.__call__ = self._original
+        self._replace(self._finding, self._original)
 
-    def pause(self):
-        """Take the patch away and return whether it was there: dynamo remembers `Module.__call__` when it is imported."""
-        was_on = self._class.__call__ is self._finding
-        if was_on:
-            self._class.__call__ = self._original
-        return was_on
+    def tell_dynamo(self):
+        """Let dynamo, newly imported, take the patch for the real thing, or it traces and guards what it would not without us."""
+        self._replace(self._class.__call__, self._class.__call__)
 
-    def resume(self):
-        """Put the patch back."""
-        if self._class.__call__ is self._original:
-            self._class.__call__ = self._finding
-
-    def _make_finding(self):
-        hooked, original, discovery = self._hooked, self._original, self
-        busy, is_compiling = hooked.busy, hooked.is_compiling
-
-        def __call__(self, *args, **kwargs):  # noqa: N807
-            if is_compiling() or get_ident() in busy or BACKWARD_RUNS in busy:
-                return original(self, *args, **kwargs)
-            discovery.found(self)
-            return original(self, *args, **kwargs)
-
-        return hooked.own(functools.update_wrapper(__call__, original))
+    def _replace(self, old, new):
+        if self._class.__call__ is not old:
+            return
+        self._class.__call__ = new
+        for name in _KNOWS_CALL:
+            module: Any = sys.modules.get(name)
+            if module is not None and getattr(module, "unpatched_nn_module_call", None) in {
+                self._original,
+                self._finding,
+            }:
+                module.unpatched_nn_module_call = new
 
     def found(self, module):
         """Take in that `module` is about to be called while no other is."""

@@ -1,0 +1,1 @@
+"""Programs of pytorch/examples, unmodified: where they come from, their data, their environments, their command lines."""

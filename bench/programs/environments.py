@@ -1,0 +1,24 @@
+"""The Python environments that outside programs run in."""
+
+import subprocess
+from pathlib import Path
+
+from programs.outside import ROOT
+
+__all__ = ["python_of"]
+
+# torchvision has no release that fits torch 2.13.0, the one in .venv; so the programs that need it get a pair that fits.
+TORCHVISION = ("torch==2.14.1", "torchvision==0.29.1", "six", "requests", "numpy")
+
+
+def python_of(environment: str) -> Path:
+    """Return the interpreter of `environment` ("torch": the checkout's own .venv), made first if it is not there yet."""
+    if environment == "torch":
+        return ROOT / ".venv" / "bin" / "python"
+    folder = ROOT / ".venvs" / environment
+    stamp = folder / ".complete"
+    if not stamp.exists():
+        subprocess.run(["python3.11", "-m", "venv", str(folder)], check=True)
+        subprocess.run([str(folder / "bin" / "pip"), "install", "--quiet", *TORCHVISION], check=True)
+        stamp.write_text("\n".join(TORCHVISION))
+    return folder / "bin" / "python"

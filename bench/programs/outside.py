@@ -1,0 +1,32 @@
+"""What is known about one outside program."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["EXAMPLES", "ROOT", "WORK", "Outside"]
+
+ROOT = Path(__file__).resolve().parents[2]
+WORK = ROOT / "bench-work"  # git ignores it
+EXAMPLES = WORK / "examples"
+
+MakeData = Callable[[Path], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outside:
+    """`folder` is below pytorch/examples and is the working directory; `arguments` are the program's own options.
+
+    `data` pairs a maker with the path, below pytorch/examples, that it fills. `environment` names an entry of environments.py.
+    """
+
+    name: str
+    folder: str
+    arguments: tuple[str, ...]
+    environment: str
+    data: tuple[tuple[MakeData, str], ...] = ()
+    note: str = ""
+
+    @property
+    def cwd(self) -> Path:
+        return EXAMPLES / self.folder

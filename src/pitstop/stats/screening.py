@@ -14,7 +14,7 @@ import msgspec
 __all__ = ["PRIOR_DF", "PRIOR_SD", "ScreenEstimate", "TimedRun", "noise_sd", "screen"]
 
 PRIOR_SD = 0.039  # process means on the machine of traps.md, "Statistics at this machine's noise"
-PRIOR_DF = 1.0  # weight of that one value against the measured ones: two baselines alone may agree by luck
+PRIOR_DF = 0.3  # its weight against the measured values: little, as two baselines that agree by luck are soon corrected
 
 
 class TimedRun(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -70,7 +70,7 @@ def noise_sd(
     """Return the standard deviation of the log cost of one run.
 
     Baselines give half the mean square of differences between neighbours (von Neumann: drift hardly counts), other
-    candidates measured repeatedly give their inner variance (`repeats`: their log ratios), and one prior value keeps two
+    candidates measured repeatedly give their inner variance (`repeats`: their log ratios), and a little of a prior value keeps two
     baselines that agree by luck from promising a quiet machine.
     """
     square, df = PRIOR_DF * prior_sd**2, PRIOR_DF

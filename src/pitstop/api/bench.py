@@ -109,8 +109,8 @@ class Bench:
 
 
 def change_key(change: Change) -> str:
-    """Return a name for the compiler cache of one change: repeats of the same change start warm, others cold."""
-    return hashlib.sha256(msgspec.json.encode(change, order="sorted")).hexdigest()[:16]
+    """Return a name for the compiler cache of one change: repeats of the same sources start warm, others cold."""
+    return hashlib.sha256(msgspec.json.encode(change.files, order="sorted")).hexdigest()[:16]
 
 
 def error_tail(folder: Path) -> str:

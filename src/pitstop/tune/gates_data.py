@@ -96,7 +96,7 @@ def _delivered(ours: LoaderSeen, theirs: LoaderSeen, *, seeds: Sequence[LoaderSe
     ordered, was_ordered = _in_order(ours), _in_order(theirs)
     if ordered is not None and was_ordered is not None and abs(ordered - was_ordered) > ORDER_TOLERANCE:
         wrong.append(say("gates.detail.order", ours=f"{ordered:.0%}", theirs=f"{was_ordered:.0%}"))
-    whole = _whole_epochs(theirs)
+    whole = [one for loader in seeds for one in _whole_epochs(loader)]
     if whole and all(one == whole[0] for one in whole):
         other = next((one for one in _whole_epochs(ours) if one != whole[0]), None)
         wrong += [] if other is None else [say("gates.detail.epoch", ours=other.total(), theirs=whole[0].total())]
@@ -219,7 +219,7 @@ def _scores(ours: Sequence[Moments], theirs: Sequence[Moments]) -> tuple[list[fl
     tiny = 1e-9 * (np.abs(mean_b) + 1e-12)  # a constant column
     error = np.sqrt(variance / n + variance_b / n_b) + tiny
     scale = np.sqrt(variance_b) + tiny
-    return list(np.abs(mean - mean_b) / error), list(error / scale)
+    return (np.abs(mean - mean_b) / error).tolist(), (error / scale).tolist()
 
 
 def _pooled(moments: Sequence[Moments]) -> tuple[np.ndarray, np.ndarray, int]:

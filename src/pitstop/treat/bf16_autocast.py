@@ -22,10 +22,10 @@ class Bf16Autocast:
     title = Text(en="Compute forward and loss in bfloat16", zh="前向与损失使用 bfloat16 计算")
     explanation = Text(
         en="Under autocast, matrix products and convolutions run in bfloat16 and the sums that need it stay in float32; weights and optimizer "
-        "state stay in float32. Processors with bfloat16 units do such operations two to eight times as fast and move half the bytes. Results "
+        "state stay in float32. Processors with bfloat16 units do more such operations per second and move half the bytes. Results "
         "change within the precision of the format (8 bits of mantissa).",
         zh="在 autocast 下，矩阵乘法和卷积以 bfloat16 运行，需要精度的求和仍为 float32；权重和优化器状态保持 float32。"
-        "具有 bfloat16 单元的处理器执行这些运算可快 2 到 8 倍，搬运的字节减半。结果在该格式的精度（8 位尾数）内变化。",
+        "具有 bfloat16 单元的处理器每秒可执行更多这类运算，搬运的字节减半。结果在该格式的精度（8 位尾数）内变化。",
     )
 
     def propose(self, view: View) -> tuple[Proposal, ...] | CannotApply:

@@ -24,9 +24,9 @@ class PinMemory:
     layer = "data"
     title = Text(en="Pinned host memory for batches", zh="批次使用锁页内存")
     explanation = Text(
-        en="A thread of the DataLoader copies each batch into page-locked memory, from which the GPU fetches it by itself at two to three times "
-        "the speed. Values do not change; the host's memory in use grows by a few batches.",
-        zh="DataLoader 的一个线程把每个批次复制到锁页内存，GPU 可以自行以 2 到 3 倍的速度读取。数值不变；主机内存占用增加几个批次。",
+        en="A thread of the DataLoader copies each batch into page-locked memory, from which the GPU fetches it by itself, without "
+        "another copy by the driver. Values do not change; the host's memory in use grows by a few batches.",
+        zh="DataLoader 的一个线程把每个批次复制到锁页内存，GPU 可以自行读取，驱动不必再复制一次。数值不变；主机内存占用增加几个批次。",
     )
 
     def propose(self, view: View) -> tuple[Proposal, ...] | CannotApply:

@@ -18,8 +18,7 @@ __all__ = ["new_text"]
 
 def new_text(draft: FileDraft) -> str:
     """Return the whole text of the file with all edits made; without edits, the original to the byte."""
-    module = draft.parsed.module.visit(_Writer(draft))
-    return draft.parsed.bom + module.code
+    return draft.parsed.written(draft.parsed.module.visit(_Writer(draft)).code)
 
 
 @dataclass(kw_only=True)

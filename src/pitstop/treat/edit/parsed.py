@@ -1,7 +1,8 @@
 """A source file as a tree with positions and parents. libcst is imported here, and this module only when an edit is made."""
 
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from functools import cached_property, lru_cache
 from typing import TypeVar, cast
 
 import libcst as cst
@@ -33,18 +34,44 @@ class ParsedSource:
         self.path = path
         self.bom = BOM if text.startswith(BOM) else ""
         body = text.removeprefix(BOM)
-        try:
-            module = cst.parse_module(body)
-        except (cst.ParserSyntaxError, RecursionError) as error:
-            raise CannotEdit("unreadable_source", path=path) from error
-        if module.code != body:
-            raise CannotEdit("unreadable_source", path=path)
-        wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
-        self.module = wrapper.module
         self.lines = body.split("\n")
-        self._positions = wrapper.resolve(PositionProvider)
-        self._parents = wrapper.resolve(ParentNodeProvider)
-        self._contexts = wrapper.resolve(ExpressionContextProvider)
+        module = _parsed(body, path)
+        # libcst drops some empty lines that hold blanks (before a comment at the end of a block); then it reads them without.
+        self._read = self.lines if module.code == body else [_plain(line) for line in self.lines]
+        if self._read is not self.lines:
+            module = _parsed("\n".join(self._read), path)
+        if module.code != "\n".join(self._read):
+            raise CannotEdit("unreadable_source", path=path)
+        self.module = module
+        self._children: dict[cst.CSTNode, Sequence[cst.CSTNode]] = {}
+        self._wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
+
+    @cached_property
+    def _positions(self) -> Mapping[cst.CSTNode, CodeRange]:
+        return self._wrapper.resolve(PositionProvider)
+
+    @cached_property
+    def _parents(self) -> Mapping[cst.CSTNode, cst.CSTNode]:
+        return self._wrapper.resolve(ParentNodeProvider)
+
+    @cached_property
+    def _contexts(self) -> Mapping[cst.CSTNode, ExpressionContext | None]:
+        return self._wrapper.resolve(ExpressionContextProvider)
+
+    def written(self, code: str) -> str:
+        """Return the text for `code`, which was made from this tree.
+
+        Lines that no edit touched are those of the original, also where empty ones were read without their blanks.
+        """
+        if self._read is self.lines:
+            return self.bom + code
+        new = code.split("\n")
+        lines: list[str] = []
+        for tag, from_old, to_old, from_new, to_new in SequenceMatcher(
+            None, self._read, new, autojunk=False
+        ).get_opcodes():
+            lines += self.lines[from_old:to_old] if tag == "equal" else new[from_new:to_new]
+        return self.bom + "\n".join(lines)
 
     def position(self, node: cst.CSTNode) -> CodeRange:
         """Return the lines (from 1) and columns (characters from 0) of `node`, without its own parentheses."""
@@ -56,8 +83,7 @@ class ParsedSource:
 
     def context(self, node: cst.CSTNode) -> ExpressionContext | None:
         """Return whether a name, attribute or subscript is loaded, stored or deleted; None where it is none of these."""
-        found: ExpressionContext | None = self._contexts.get(node)
-        return found
+        return self._contexts.get(node)
 
     def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """Yield `node` and what holds it, up to the module."""
@@ -78,7 +104,9 @@ class ParsedSource:
         while stack:
             node = stack.pop()
             yield node
-            stack.extend(reversed(node.children))
+            if node not in self._children:
+                self._children[node] = node.children  # libcst finds them by a visit, each time anew
+            stack.extend(reversed(self._children[node]))
 
     def statement(self, node: cst.CSTNode) -> Statement:
         """Return the innermost statement around `node` that stands in a block of its own lines; raises CannotEdit."""
@@ -123,6 +151,18 @@ class ParsedSource:
     def code(self, node: cst.CSTNode) -> str:
         """Return the text of `node`."""
         return self.module.code_for_node(node)
+
+
+def _parsed(text: str, path: str) -> cst.Module:
+    try:
+        return cst.parse_module(text)
+    except (cst.ParserSyntaxError, RecursionError) as error:
+        raise CannotEdit("unreadable_source", path=path) from error
+
+
+def _plain(line: str) -> str:
+    """Return a line without its blanks where it has nothing else."""
+    return line if line.strip(" \t\f\r") else line.lstrip(" \t\f")
 
 
 @lru_cache(maxsize=64)

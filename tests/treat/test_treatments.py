@@ -1,0 +1,143 @@
+"""What every treatment must have: words in both languages, a page, cases; and what each of them refuses."""
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from pitstop.messages import say
+from pitstop.messages.catalogue import texts
+from pitstop.records import CannotApply
+from pitstop.treat import TREATMENTS, build_change, propose_all, treatment_named
+from treat.golden import NAMES, read_expected, view_of
+
+DOCS = Path(__file__).parents[2] / "docs" / "treatments"
+HEADINGS = [
+    "What it sees",
+    "Why it is slow",
+    "How it is detected",
+    "How it is fixed",
+    "What it can gain",
+    "When it is wrong",
+]
+LAYERS = {"data", "model", "compute", "communication", "memory", "environment"}
+
+each = pytest.mark.parametrize("treatment", TREATMENTS, ids=lambda treatment: treatment.name)
+
+
+@each
+def test_it_has_a_page_with_the_usual_headings(treatment):
+    page = (DOCS / f"{treatment.name}.md").read_text("utf-8")
+    assert re.findall(r"^## (.+)$", page, re.MULTILINE) == HEADINGS
+    sections = re.split(r"^## .+$", page, flags=re.MULTILINE)[1:]
+    assert all(len(section.split()) >= 15 for section in sections)
+
+
+def test_no_page_is_left_of_a_treatment_that_is_gone():
+    assert {path.stem for path in DOCS.glob("*.md")} == {treatment.name for treatment in TREATMENTS}
+
+
+@each
+def test_it_speaks_both_languages(treatment):
+    for text in (treatment.title, treatment.explanation):
+        assert text.say(lang="en").isascii()
+        assert re.search(r"[\u4e00-\u9fff]", text.say(lang="zh"))
+    assert treatment.layer in LAYERS
+
+
+@each
+def test_some_case_shows_it_refused_and_some_case_shows_its_edit(treatment):
+    together = "".join(map(read_expected, NAMES))
+    assert f"cannot {treatment.name}:" in together or treatment.name in ("compile", "threads")
+    assert f"can {treatment.name}" in together or treatment.name == "pin-memory"
+
+
+def test_names_are_unique_and_asked_for_by_name():
+    names = [treatment.name for treatment in TREATMENTS]
+    assert len(set(names)) == len(names)
+    assert treatment_named("compile").name == "compile"
+    with pytest.raises(KeyError, match="loader-workers"):
+        treatment_named("magic")
+
+
+def test_proposal_names_are_unique_within_a_program():
+    for name in NAMES:
+        proposals, _ = propose_all(view_of(name))
+        assert len({item.name for item in proposals}) == len(proposals)
+
+
+def test_reasons_exist_in_both_languages():
+    keys = [{key for key in texts(lang) if key.startswith("treat.")} for lang in ("en", "zh")]
+    assert keys[0] == keys[1]
+    fields = [{key: set(re.findall(r"{(\w+)}", texts(lang)[key])) for key in keys[0]} for lang in ("en", "zh")]
+    assert fields[0] == fields[1]
+    assert say("treat.no_script", lang="zh") == "程序没有主脚本"
+
+
+def changed(name, **fields):
+    """A case whose forwards say something else."""
+    view = view_of(name)
+    forwards = tuple(msgspec.structs.replace(forward, **fields) for forward in view.evidence.forwards)
+    return msgspec.structs.replace(view, evidence=msgspec.structs.replace(view.evidence, forwards=forwards))
+
+
+def with_torch(view, torch):
+    environment = msgspec.structs.replace(view.evidence.environment, torch=torch)
+    return msgspec.structs.replace(view, evidence=msgspec.structs.replace(view.evidence, environment=environment))
+
+
+@pytest.mark.parametrize(
+    ("treatment", "view", "reason"),
+    [
+        ("bf16-autocast", changed("vae", parameter_dtypes=("torch.complex64",)), "complex64"),
+        ("bf16-autocast", changed("vae", traced=True), "traced"),
+        ("bf16-autocast", changed("vae", autocast="torch.float16"), "already uses autocast"),
+        ("compile", changed("vae", compiled=True), "already compiled"),
+        ("compile", changed("vae", traced=True), "traced"),
+        ("compile", with_torch(view_of("vae"), "1.13.1"), "2.0"),
+        ("channels-last", changed("crlf", channels_last=True), "already in the channels-last"),
+        ("channels-last", changed("crlf", input_shapes=((4, 1, 6),)), "4-dimensional"),
+        ("fused-optimizer", with_torch(view_of("vae"), "2.3.0"), "no fused kernel on cpu"),
+        ("fused-optimizer", view_of("sequential_flat"), "RMSprop"),
+        ("fused-optimizer", view_of("iterable_dataset"), "sparse"),
+        ("pin-memory", view_of("vae"), "CUDA"),
+    ],
+)
+def test_it_says_why_it_cannot_apply(treatment, view, reason):
+    answer = treatment_named(treatment).propose(view)
+    assert isinstance(answer, CannotApply)
+    assert reason in answer.reason
+
+
+def test_memory_is_pinned_where_the_model_is_on_a_gpu():
+    view = changed("option_on_line", device="cuda:0")
+    answer = treatment_named("pin-memory").propose(view)
+    assert not isinstance(answer, CannotApply)
+    (text,) = build_change(answer, view).files.values()
+    assert "pin_memory=True" in text
+
+
+def test_autocast_names_the_device_of_the_model():
+    view = changed("vae", device="cuda:1")
+    answer = treatment_named("bf16-autocast").propose(view)
+    assert not isinstance(answer, CannotApply)
+    (text,) = build_change(answer, view).files.values()
+    assert "torch.autocast(device_type='cuda', dtype=torch.bfloat16)" in text
+
+
+def test_a_program_with_a_grad_scaler_arranges_its_own_precision():
+    view = view_of("vae")
+    path, text = next(iter(view.sources.items()))
+    view = msgspec.structs.replace(view, sources={path: f"{text}\nscaler = torch.amp.GradScaler('cpu')\n"})
+    _, refused = propose_all(view)
+    assert "GradScaler" in next(item.reason for item in refused if item.treatment == "bf16-autocast")
+
+
+def test_before_torch_2_2_forward_and_loss_are_compiled_as_a_function():
+    view = with_torch(view_of("vae"), "2.1.2")
+    answer = treatment_named("compile").propose(view)
+    assert not isinstance(answer, CannotApply)
+    (text,) = build_change(answer, view).files.values()
+    assert "@torch.compile\ndef compute_loss(data):" in text
+    assert "model.compile()" not in text

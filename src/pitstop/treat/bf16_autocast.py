@@ -52,6 +52,8 @@ class Bf16Autocast:
             file = draft.file(region.path)
             if "GradScaler" in view.sources[region.path]:
                 raise CannotEdit("grad_scaler", path=region.path)
+            if any("autocast" in file.parsed.code(statement) for statement in region.statements()):
+                raise CannotEdit("autocast_in_source", path=region.path)
             torch = file.import_name("torch")
             device = file.style.string(region.device.split(":")[0])
             header = f"with {torch}.autocast(device_type={device}, dtype={torch}.{proposal.setting['dtype']}):"

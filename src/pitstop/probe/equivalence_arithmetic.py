@@ -86,7 +86,7 @@ class Arithmetic:
     def pause(self):
         """Stand aside while the program's loader works."""
         self.switch.on = False
-        if self.variant == "float64":
+        if self.switch.default_dtype is not None:
             self.torch.set_default_dtype(self.switch.default_dtype)
 
     def resume(self):

@@ -65,6 +65,9 @@ class Capture:
 
     def before(self, number, optimizer):
         """Keep what an optimizer is about to act on."""
+        if number >= len(self.weights):  # its modules are not in the recorded state
+            self.spoiled = "a new optimizer"
+            self.weights.append(weights_of(optimizer))
         tensors = trained_by(optimizer)
         self.data["updates"].append(
             {

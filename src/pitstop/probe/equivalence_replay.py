@@ -68,6 +68,8 @@ class Replay:
         self.gradients.extend(_gradient(p) for p in tensors)
         self.comparable = False
         recorded = self._update(number)
+        if number >= len(self.weights):
+            self.weights.append(weights_of(optimizer))
         if not self.arithmetic.exact or recorded is None:
             for p in tensors:
                 p.grad = None

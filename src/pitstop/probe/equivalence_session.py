@@ -31,6 +31,7 @@ class Session:
         self.wanted = list(
             config.get("capture_steps") or _capture_steps(int(config.get("captures") or 0), self.num_steps)
         )
+        self.all_wanted = list(self.wanted)
         self.capture_bytes = int(config.get("capture_bytes") or CAPTURE_BYTES)
         self.variants = list(config.get("replay") or [])
         self.replay_from = config.get("replay_from") or self.folder
@@ -40,7 +41,7 @@ class Session:
             self.num_steps = self.wanted[0]
         self.over = False
         self.step = 0
-        self.optimizers, self.state_of = [], 0
+        self.optimizers, self.leader, self.state_of = [], 0, 0
         self.state: Any = None
         self.window: Any = None
         self.loaders, self.training_loaders, self.kept = {}, set(), []
@@ -123,12 +124,12 @@ class Session:
             self.window.before(number, optimizer)
 
     def after_optimizer(self, optimizer, *_):
-        """Note that it stepped; the first optimizer's steps are the program's."""
+        """Note that it stepped; the leading optimizer's steps are the program's."""
         number = self._number(optimizer)
         self.counts[2] += 1
         if self.window is not None:
-            self.window.after(number, optimizer, last=number == 0)
-        if number == 0:
+            self.window.after(number, optimizer, last=number == self.leader)
+        if number == self.leader:
             self._end_step()
 
     # The course
@@ -180,6 +181,7 @@ class Session:
         if self.step == 1 and self.wanted and not self.training_loaders:
             # The program makes its own batches: replays must come at the same step, hence last and in a row.
             self.wanted = list(range(max(1, self.num_steps - len(self.wanted)), self.num_steps))
+            self.all_wanted = list(self.wanted)
         if self.closure or self.in_phase or not self.wanted or self.step < self.wanted[0]:
             return
         if self.captured and PARTS * self.state.num_bytes() > self.capture_bytes:
@@ -213,6 +215,10 @@ class Session:
             if known is optimizer:
                 return number
         self.optimizers.append(optimizer)
+        # The newest leads: it steps last in an iteration, and least often where one has several steps to another's one.
+        self.leader = len(self.optimizers) - 1
+        if self.captured:  # what was captured before lacks this one's modules
+            self.captured, self.result["captures"], self.wanted = 0, [], list(self.all_wanted)
         return len(self.optimizers) - 1
 
     def _record(self, loader):
@@ -227,10 +233,13 @@ class Session:
         self.result["faults"].append("%s: %s: %s" % (where, type(error).__name__, error))
         if end:
             self.over = True
-            if isinstance(self.window, Replay):
-                self.window.arithmetic.leave()
-            self.window = None
-            self.write()
+            window, self.window = self.window, None
+            try:
+                if isinstance(window, Replay):
+                    window.arithmetic.leave()
+                self.write()
+            except Exception as second:
+                self.result["faults"].append("ending: %s: %s" % (type(second).__name__, second))
 
     def write(self):
         """Write the result file, whole or not at all; a process that trained nothing leaves none."""

@@ -43,10 +43,8 @@ class ImportWatch:
                 del loader.exec_module  # the instance attribute: the loader is as it was before the module runs
             except AttributeError:
                 pass
-            try:
-                original(module)
-            finally:
-                self._ran(spec.name, module)
+            original(module)  # where it fails, the callbacks wait for the next try
+            self._ran(spec.name, module)
 
         try:
             loader.exec_module = exec_module

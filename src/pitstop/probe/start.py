@@ -3,6 +3,7 @@
 import os
 import threading
 
+from . import api
 from .processes import command_line, is_forkserver, is_program
 from .session import Session
 
@@ -17,5 +18,6 @@ def start(folder):
         session.sightings.touch()
     threading.main_thread()  # numbers threads from the real main thread on, whoever asks first
     os.register_at_fork(before=session.before_fork, after_in_child=session.after_fork)
+    api.connect(session)
     session.watch.when("argparse", session.on_argparse)
     session.watch.when("torch", session.on_torch)

@@ -36,11 +36,11 @@ class Hooked:
     def phase_begins(self):
         """Look closer: a loader is iterated for the first time, so other modules may be called, from other places."""
         self.environment.used()
-        self.looking.again()
         self.module_made()
 
     def module_made(self):
-        """Look for outermost modules again, unless forwards are of no interest."""
+        """Look for outermost modules and new places again, unless forwards are of no interest."""
+        self.looking.again()
         if self.discovery is not None and (self.profile or not self.clock.is_outranked(FORWARD)):
             self.discovery.begin()
 

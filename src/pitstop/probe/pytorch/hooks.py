@@ -1,6 +1,6 @@
 """Installs the hooks that a mode asks for, each in its own file. One that cannot be installed does not keep out the others."""
 
-from .. import api, collector
+from .. import collector
 from ..sampler import Sampler
 from . import backwards, checkpoints, compilations, loaders, modules, optimizers
 from .environment import Environment
@@ -11,7 +11,6 @@ def install(torch, session):
     """Install all hooks on `torch` for `session.mode`, "profile" or "clock"."""
     hooked = Hooked(torch, session)
     hooked.environment = Environment(hooked)
-    api.connect(session)
     parts = [loaders.install, optimizers.install, backwards.install, modules.install, compilations.install]
     if session.mode == "profile":
         parts.append(checkpoints.install)

@@ -116,7 +116,8 @@ class Forwards:
 
     def _look(self, number, module, args, kwargs):  # deep: may run inside a compiled call
         try:
-            if self.hooked.looking.is_new("forward", number, module.training):
+            compiled = "_compiled_call_impl" in module.__dict__
+            if self.hooked.looking.is_new("forward", number, module.training, type(module), compiled):
                 self.sightings.write(number, module, args, kwargs)
         except Exception as error:
             self.hooked.session.fault("look at forward", error)
@@ -192,6 +193,7 @@ def _watch_compile(hooked, module_class, forwards):
         try:
             compiled = self.__dict__["_compiled_call_impl"]
             self.__dict__["_compiled_call_impl"] = partial(forwards.call, compiled, self, forwards.add(self))
+            hooked.looking.again()
         except Exception as error:
             hooked.session.fault("Module.compile", error)
 

@@ -1,0 +1,83 @@
+"""Stack samples of the main thread: taken, named, stopped, and invisible to the program."""
+
+import json
+import sys
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from pitstop.probe.sampler import Sampler
+
+
+@pytest.fixture
+def session(tmp_path):
+    faults = []
+    return SimpleNamespace(
+        folder=str(tmp_path),
+        recorder=SimpleNamespace(stem="1-1"),
+        is_worker=False,
+        faults=faults,
+        fault=lambda where, error: faults.append((where, error)),
+    )
+
+
+def samples(session):
+    return json.loads((Path(session.folder) / "1-1.samples.json").read_text(encoding="utf-8"))
+
+
+def waits_for(sampler):
+    """Inside a category until the sampler has been here."""
+    while not any(key[0] == "data_wait" for key in list(sampler._counts)):
+        sum(range(1000))
+
+
+def test_samples_name_category_line_and_library(session):
+    sampler = Sampler(session, 500, {waits_for.__code__: "data_wait"})
+    threads = threading.active_count()
+    sampler.start()
+    sampler.start()
+    assert threading.active_count() == threads
+    waits_for(sampler)
+    sampler.stop()
+    sampler.write()
+    found = [where for where in samples(session) if where.startswith("data_wait|")]
+    assert any(where.startswith(f"data_wait|{__file__}:") and "waits_for" in where for where in found)
+    assert session.faults == []
+
+
+def test_no_thread_is_left_after_stop(session):
+    before = set(sys._current_frames())
+    sampler = Sampler(session, 1000, {})
+    sampler.start()
+    sampler.stop()
+    sampler.stop()
+    assert set(sys._current_frames()) == before
+
+
+def test_outside_of_all_categories_it_is_python_or_a_worker(session):
+    sampler = Sampler(session, 100, {})
+    sampler._take(sys._getframe())
+    session.is_worker = True
+    sampler._take(sys._getframe())
+    sampler.write()
+    assert {where.split("|")[0] for where in samples(session)} == {"python", "worker"}
+
+
+def test_library_code_below_the_users_is_added(session):
+    sampler = Sampler(session, 100, {})
+    json.loads("[1]", object_hook=None, parse_int=lambda text: sampler._take(sys._getframe(1)) or int(text))
+    sampler.write()
+    (where,) = samples(session)
+    assert where.startswith(f"python|{__file__}:")
+    assert where.endswith(("> json/decoder.py raw_decode", "> json/scanner.py scan_once", "> json/decoder.py decode"))
+
+
+def test_a_forked_child_has_no_samples_of_the_parent(session):
+    sampler = Sampler(session, 100, {})
+    sampler._take(sys._getframe())
+    sampler.forget()
+    sampler.write()
+    with pytest.raises(FileNotFoundError):
+        samples(session)

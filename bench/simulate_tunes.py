@@ -39,7 +39,12 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     for noise_name, noise in noises.items():
         for name, make, options in rows():
-            print(row(name, noise_name, make, noise, options, tunes=arguments.tunes), flush=True)
+            print(
+                row(
+                    name, noise_name, make, noise, options, tunes=arguments.tunes * (5 if name.startswith("A/A") else 1)
+                ),
+                flush=True,
+            )
     looks = SearchOptions().looks
     print()
     print("| noise of one run | 1.03x | 1.05x | 1.10x | 1.20x |")

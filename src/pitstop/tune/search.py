@@ -14,70 +14,18 @@ observations of a journal rebuilds the state exactly:
     Finished    the action is Finish
 """
 
-import math
 from collections.abc import Iterable
 
 import msgspec
 
-from pitstop.records import Proposal, Trial, TrialOutcome
-from pitstop.stats.screening import ScreenEstimate
+from pitstop.records import Proposal, Trial
 from pitstop.tune import search_confirming as confirming
-from pitstop.tune.search_actions import (
-    Action,
-    CheckNumerics,
-    Finish,
-    Key,
-    Measure,
-    NumericsReport,
-    Observation,
-    SearchOptions,
-)
-from pitstop.tune.search_budget import (
-    affordable_looks,
-    can_screen,
-    check_cost_ns,
-    confirm_cost_ns,
-    too_tight_to_screen,
-    trial_cost_ns,
-)
-from pitstop.tune.search_combining import climb
-from pitstop.tune.search_confirming import Confirming, Finalist
-from pitstop.tune.search_facts import Facts, Table, add, is_measured, tabulate
-from pitstop.tune.search_finish import finish
-from pitstop.tune.search_gating import clear, excluded_by_gates, report_on
-from pitstop.tune.search_ranking import best_known, choose_finalists
-from pitstop.tune.search_screening import everything, groups_of, next_single, untried
-from pitstop.tune.search_walk import Unknown, View, Wanted, walk
+from pitstop.tune.search_actions import Action, CheckNumerics, Finish, Measure, Observation, SearchOptions
+from pitstop.tune.search_confirming import Confirming
+from pitstop.tune.search_facts import Facts, add, tabulate
+from pitstop.tune.search_phases import Finished, Phase, Screening, plan
 
-__all__ = ["Combining", "Gating", "Phase", "Screening", "Search", "next_action", "observe", "replay", "start"]
-
-_FIRST_BASELINES = 2
-_BETWEEN_BASELINES = 2  # candidates from one baseline to the next
-_BASELINE_FAILURES = 2  # once more after the first: a port still in use, a download cut off
-
-
-class Screening(msgspec.Struct, frozen=True, kw_only=True, tag="screening"):
-    """Baselines and single proposals are measured."""
-
-
-class Combining(msgspec.Struct, frozen=True, kw_only=True, tag="combining"):
-    """Sets of proposals are measured."""
-
-
-class Gating(msgspec.Struct, frozen=True, kw_only=True, tag="gating"):
-    """The finalists' numerics are checked, the best first."""
-
-    finalists: tuple[Key, ...]
-
-
-class Finished(msgspec.Struct, frozen=True, kw_only=True, tag="finished"):
-    """Why it ended, as a key of the message catalogue; `confirmed` is what the confirmation found, if there was one."""
-
-    why: str
-    confirmed: Confirming | None = None
-
-
-Phase = Screening | Combining | Gating | Confirming | Finished
+__all__ = ["Search", "next_action", "observe", "replay", "start"]
 
 
 class Search(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,146 +75,7 @@ def _settle(facts: Facts, phase: Phase) -> Search:
     """Follow transitions until a phase wants something done."""
     table = tabulate(facts)
     while True:
-        following = _plan(facts, table, phase)
+        following = plan(facts, table, phase)
         if isinstance(following, Measure | CheckNumerics | Finish):
             return Search(facts=facts, phase=phase, action=following)
         phase = following
-
-
-def _plan(facts: Facts, table: Table, phase: Phase) -> Action | Phase:
-    match phase:
-        case Screening():
-            return _plan_screening(facts, table)
-        case Combining():
-            return _plan_combining(facts, table)
-        case Gating():
-            return _plan_gating(facts, table, phase)
-        case Confirming():
-            return _plan_confirming(facts, table, phase)
-        case Finished():
-            return finish(facts, table, why=phase.why, confirmed=phase.confirmed)
-
-
-def _plan_screening(facts: Facts, table: Table) -> Action | Phase:
-    if stop := _baseline_trouble(facts, table):
-        return stop
-    if len(table.baselines) < _FIRST_BASELINES:
-        if not facts.proposals:
-            return Finished(why="search.no_proposals")
-        return _measure((), table=table)
-    wanted = next_single(facts, table)
-    if not table.estimates and not table.failures:  # decided once, before the first candidate
-        ladders = len(groups_of(facts.proposals))
-        if ladders > 1 and too_tight_to_screen(candidates=ladders, facts=facts, table=table):
-            wanted = everything(facts) or None
-    if len(facts.trials) >= facts.options.most_trials:
-        wanted = None
-    best = _best(facts, table)
-    if wanted is not None and can_screen(wanted, best=best, facts=facts, table=table):
-        return _measure(wanted, table=table)
-    return _measure((), table=table) if _wants_baseline(facts, table, best, at_end=True) else Combining()
-
-
-def _plan_combining(facts: Facts, table: Table) -> Action | Phase:
-    if stop := _baseline_trouble(facts, table):
-        return stop
-    view = _view(facts, table)
-
-    def known(wanted: Wanted) -> ScreenEstimate | Unknown | None:
-        key = wanted.key
-        if key in table.failures or key in table.over_memory:
-            return None
-        found = table.estimates.get(key)
-        enough = found is not None and found.runs >= wanted.runs
-        return found if enough or table.busy.get(key, 0) >= facts.options.busy_repeats else Unknown(key)
-
-    found = walk(climb(view), known)
-    if isinstance(found, Unknown):
-        best = _best(facts, table)
-        if len(facts.trials) < facts.options.most_trials and can_screen(found.key, best=best, facts=facts, table=table):
-            return _measure(found.key, table=table)
-        found = best
-    if _wants_baseline(facts, table, found, at_end=True):
-        return _measure((), table=table)
-    if not found:
-        if facts.left_ns < math.inf and untried(facts, table):
-            return Finished(why="search.budget_in_screening")
-        return Finished(why="search.unsafe_only" if view.excluded or view.forbidden else "search.nothing_pays")
-    return Gating(finalists=choose_finalists(found, view=view))
-
-
-def _plan_gating(facts: Facts, table: Table, phase: Gating) -> Action | Phase:
-    def known(key: Key) -> NumericsReport | Unknown:
-        return report_on(key, facts=facts) or Unknown(key)
-
-    cleared: list[Key] = []
-    for finalist in phase.finalists:
-        passed = walk(clear(finalist, facts=facts), known)
-        if isinstance(passed, Unknown):
-            needed = check_cost_ns(passed.key, facts=facts, table=table)
-            needed += confirm_cost_ns((finalist,), pairs=confirming.FEWEST_PAIRS, facts=facts, table=table)
-            if needed <= facts.left_ns:
-                return CheckNumerics(proposals=passed.key)
-            if cleared:
-                break
-            return Finished(why="search.budget_before_check")
-        if passed:
-            cleared.append(finalist)
-        elif finalist == phase.finalists[0]:
-            return Combining()
-    keys = tuple(cleared)
-    while keys:
-        looks = affordable_looks(keys, facts=facts, table=table)
-        if looks:
-            return Confirming(finalists=tuple(Finalist(key=key) for key in keys), looks=looks)
-        keys = keys[:-1]
-    return Finished(why="search.budget_before_confirmation")
-
-
-def _plan_confirming(facts: Facts, table: Table, phase: Confirming) -> Action | Phase:
-    wanted = confirming.next_run(phase)
-    if wanted is None and all(one.failure and not one.decision for one in phase.finalists):
-        return Combining()  # all of them crashed before a look: no level was spent, and the table knows of the failures
-    if wanted is None:
-        ended = confirming.conclude(phase, options=facts.options)
-        return Finished(why="search.busy" if phase.given_up else "search.done", confirmed=ended)
-    if trial_cost_ns(wanted, facts=facts, table=table) > facts.left_ns:
-        ended = confirming.conclude(phase, options=facts.options)
-        return Finished(why="search.budget_in_confirmation", confirmed=ended)
-    return Measure(proposals=wanted, purpose="confirm", repeat=table.runs.get(wanted, 0))
-
-
-def _baseline_trouble(facts: Facts, table: Table) -> Finished | None:
-    """Return the end where the unchanged program fails by itself or the machine is never quiet."""
-    failed = [
-        one
-        for one in facts.trials
-        if not one.proposals and one.outcome is not TrialOutcome.BUSY and not is_measured(one)
-    ]
-    if len(failed) >= _BASELINE_FAILURES:
-        return Finished(why="search.baseline_failed")
-    if table.busy.get((), 0) > facts.options.busy_repeats:
-        return Finished(why="search.busy")
-    return None
-
-
-def _view(facts: Facts, table: Table) -> View:
-    excluded, forbidden = excluded_by_gates(facts)
-    return View(facts=facts, table=table, excluded=excluded, forbidden=forbidden)
-
-
-def _best(facts: Facts, table: Table) -> Key:
-    return best_known(_view(facts, table))
-
-
-def _wants_baseline(facts: Facts, table: Table, best: Key, *, at_end: bool) -> bool:
-    """Whether the last candidates still lack their closing baseline, and it is affordable."""
-    enough = _BETWEEN_BASELINES if not at_end else 1
-    return table.since_baseline >= enough and can_screen((), best=best, facts=facts, table=table)
-
-
-def _measure(key: Key, *, table: Table) -> Measure:
-    """Return the trial, or the baseline that is due before it."""
-    if key and table.since_baseline >= _BETWEEN_BASELINES:
-        key = ()
-    return Measure(proposals=key, purpose="screen", repeat=table.runs.get(key, 0))

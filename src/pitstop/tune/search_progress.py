@@ -4,12 +4,13 @@ from typing import Literal
 
 import msgspec
 
-from pitstop.tune.search import Combining, Gating, Screening, Search
+from pitstop.tune.search import Search
 from pitstop.tune.search_actions import CheckNumerics, Finish
 from pitstop.tune.search_budget import check_cost_ns, confirm_cost_ns, trial_cost_ns
 from pitstop.tune.search_confirming import Confirming, next_run
 from pitstop.tune.search_facts import Facts, Table, tabulate
 from pitstop.tune.search_gating import excluded_by_gates
+from pitstop.tune.search_phases import Combining, Gating, Screening
 from pitstop.tune.search_ranking import best_known
 from pitstop.tune.search_screening import groups_of, passed_over, survivors
 from pitstop.tune.search_walk import View

@@ -44,23 +44,22 @@ def screen(treated: Sequence[TimedRun], *, baselines: Sequence[TimedRun], sd: fl
     """
     if not treated or not baselines:
         raise ValueError("screening needs a treated run and a baseline run")
-    times = [run.at_ns for run in baselines]
-    weights = [0.0] * len(baselines)
+    weights: dict[int, float] = {}  # by baseline
     total = 0.0
     for run in treated:
-        after = bisect_left(times, run.at_ns)
-        if after == 0 or after == len(times):  # no neighbour on one side: the nearest one stands for both
-            nearest = min(after, len(times) - 1)
+        after = bisect_left(baselines, run.at_ns, key=_moment)
+        if after == 0 or after == len(baselines):  # no neighbour on one side: the nearest one stands for both
+            nearest = min(after, len(baselines) - 1)
             total += baselines[nearest].log_cost - run.log_cost
-            weights[nearest] += 1.0
+            weights[nearest] = weights.get(nearest, 0.0) + 1.0
             continue
         left, right = baselines[after - 1], baselines[after]
         share = (run.at_ns - left.at_ns) / (right.at_ns - left.at_ns)
         total += left.log_cost * (1 - share) + right.log_cost * share - run.log_cost
-        weights[after - 1] += 1 - share
-        weights[after] += share
+        weights[after - 1] = weights.get(after - 1, 0.0) + 1 - share
+        weights[after] = weights.get(after, 0.0) + share
     runs = len(treated)
-    variance = (runs + sum(weight * weight for weight in weights)) / runs**2
+    variance = (runs + sum(weight * weight for weight in weights.values())) / runs**2
     return ScreenEstimate(log_ratio=total / runs, standard_error=sd * math.sqrt(variance), runs=runs)
 
 
@@ -84,3 +83,7 @@ def noise_sd(
             square += math.fsum((value - mean) ** 2 for value in values) / 1.5
             df += len(values) - 1
     return math.sqrt(square / df)
+
+
+def _moment(run: TimedRun) -> float:
+    return run.at_ns

@@ -54,6 +54,17 @@ def test_an_empty_folder_is_not_connected(tmp_path):
     assert read.evidence.project_root == "/p"
 
 
+def test_files_of_equivalence_runs_are_no_processes(tmp_path):
+    for name in ("equivalence-0.json", "capture-0.pt", "reference-0-bf16.pt"):
+        (tmp_path / name).write_bytes(b"x")
+    read = read_probe(tmp_path, project_root="/p")
+    assert (read.connected, read.faults) == (False, ())
+
+
+def test_a_missing_folder_is_not_connected(tmp_path):
+    assert not read_probe(tmp_path / "gone", project_root="/p").connected
+
+
 def test_the_training_process_is_the_one_that_steps_most_by_the_best_clock(tmp_path):
     write_events(tmp_path, "10-1", *[K.FORWARD] * 50)
     write_events(tmp_path, "11-2", *[K.OPTIMIZER] * 3)

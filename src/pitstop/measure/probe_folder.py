@@ -1,5 +1,6 @@
 """The parent's side of the probe's protocol (docs/architecture.md): what it is told, and what it left behind."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
@@ -14,6 +15,7 @@ from pitstop.records import EndOfRun, EventKind, Evidence, ProcessEvents
 __all__ = ["ProbeConfig", "ProbeReading", "prepare_probe", "read_probe"]
 
 SCHEMA = 1
+_STEM = re.compile(r"\d+-\d+")  # process id and start stamp; equivalence runs leave other files beside them
 # What ends a step, best first: the process with the most of the best kind is the one that trains.
 _CLOCKS = (EventKind.STEP, EventKind.OPTIMIZER, EventKind.BACKWARD, EventKind.FORWARD, EventKind.FETCH)
 
@@ -58,7 +60,8 @@ def prepare_probe(folder: Path, config: ProbeConfig, env: Mapping[str, str]) -> 
 
 def read_probe(folder: Path, *, project_root: str) -> ProbeReading:
     """Return what the probe wrote into `folder`. Damaged or missing files become faults in words; nothing is raised."""
-    stems = sorted({path.name.split(".")[0] for path in folder.glob("*-*.*")}, key=_start_stamp)
+    names = {path.name.split(".")[0] for path in folder.glob("*")}
+    stems = sorted((name for name in names if _STEM.fullmatch(name)), key=_start_stamp)
     seen = {stem: read_sightings(folder / f"{stem}.sightings.jsonl") for stem in stems}
     files = {stem: read_events(path) for stem in stems if (path := folder / f"{stem}.events").exists()}
     main = _training(files)
@@ -81,8 +84,7 @@ def read_probe(folder: Path, *, project_root: str) -> ProbeReading:
 
 
 def _start_stamp(stem: str) -> tuple[int, str]:
-    stamp = stem.rpartition("-")[2]
-    return (int(stamp) if stamp.isdecimal() else 0, stem)
+    return (int(stem.rpartition("-")[2]), stem)
 
 
 def _training(files: Mapping[str, EventFile]) -> str | None:

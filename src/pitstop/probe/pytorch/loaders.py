@@ -11,6 +11,8 @@ from ..recorder import EPOCH_END, FETCH, LOADER_ITER, WORKER_FETCH
 from ..sites import stack
 from .batches import SampleCounter
 
+MAX_LOADERS = 64  # described; programs that make a loader per epoch make thousands
+
 
 def install(hooked):
     """Patch the loader, the iterators' common base and the fetchers."""
@@ -35,6 +37,8 @@ def _watch_construction(hooked, loader_class, stacks):
         try:
             if not hooked.session.is_worker:
                 number = hooked.loaders.give(self)
+                if number > MAX_LOADERS:
+                    return
                 stacks[number] = stack(sys._getframe(1))
                 hooked.session.sightings.write("loader", id=number, stack=stacks[number], **describe(self))
         except Exception as error:
@@ -56,7 +60,7 @@ def _watch_iteration(hooked, loader_class, stacks):
         try:
             number = hooked.loaders.give(self)
             record(LOADER_ITER, number, start_ns, end_ns)
-            if number not in iterated:
+            if number <= MAX_LOADERS and number not in iterated:
                 iterated.add(number)
                 hooked.phase_begins()
                 # What it finally uses: settings may have been assigned since it was made. The last sighting of an id counts.
@@ -137,6 +141,7 @@ def _watch_fetcher(hooked, fetcher_class, worker):
             return original(self, possibly_batched_index)
         if not session.is_worker:
             session.be_worker()
+            hooked.discovery.end()
             hooked.busy.add(get_ident())  # modules called in a dataset are no outermost modules
         start_ns = now()
         data = original(self, possibly_batched_index)

@@ -8,6 +8,8 @@ from ..recorder import OPTIMIZER, ZERO_GRAD
 from ..sites import stack, user_frame
 from .loaders import qualified
 
+MAX_OPTIMIZERS = 64  # described; meta-learning makes one per task
+
 
 def install(hooked):
     """Patch construction and `zero_grad`, register the step hooks."""
@@ -37,6 +39,8 @@ def _write(hooked, optimizer, frame):
     hooked.clock.expect_optimizer()
     hooked.optimizer_made()
     hooked.environment.used()
+    if number > MAX_OPTIMIZERS:
+        return
     users = user_frame(frame)
     modules = hooked.names.remember(number, users) if users is not None else {}
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]

@@ -106,3 +106,22 @@ def test_transforms_that_draw_are_told_from_those_that_do_not():
     state = torch.get_rng_state()
     assert LoaderRecord(torch, 0, DataLoader(Half())).deterministic() == [False, True]
     assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_a_sampler_without_end_and_a_data_set_that_refuses_are_noted():
+    class Refusing(torch.utils.data.Dataset):
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, index):
+            raise KeyError(index)
+
+    class Endless:
+        def __iter__(self):
+            while True:
+                yield [0]
+
+    faults = []
+    summary = LoaderRecord(torch, 0, DataLoader(Refusing(), batch_sampler=Endless())).summary(faults)
+    assert summary["plan_ids"] is summary["deterministic"] is None
+    assert faults == ["deterministic: KeyError: 0"]

@@ -63,7 +63,7 @@ class BaselineMaterial:
     def _extra(self) -> int:
         """Return how many steps beyond the recorded ones the first run takes."""
         found = self.runs["original"][1]
-        return 0 if found is None or not found.training_loaders() else self.captures * len(ARITHMETICS)
+        return 0 if found is None or not found.in_step() else self.captures * len(ARITHMETICS)
 
     def _recorded_and_replayed(self, run: RunProgram) -> EquivalenceRun | None:
         found = self.get("original", config=_replayed(self.steps, self.captures, ARITHMETICS), run=run)

@@ -7,6 +7,9 @@
   with autocast, so it can judge autocast.
 """
 
+import sys
+from typing import Any
+
 __all__ = ["VARIANTS", "Arithmetic"]
 
 VARIANTS = ("plain", "float64", "ulp", "ulp-2", "bf16")
@@ -80,7 +83,7 @@ class Arithmetic:
         for mode in self.modes:
             mode.__enter__()
         if self.modes:
-            torch.compiler.set_stance("force_eager")
+            _compile(torch, False)
         self.resume()
 
     def pause(self):
@@ -103,8 +106,17 @@ class Arithmetic:
         for mode in reversed(self.modes):
             mode.__exit__(None, None, None)
         if self.modes:
-            self.torch.compiler.set_stance("default")
+            _compile(self.torch, True)
         self.modes = []
+
+
+def _compile(torch, on):
+    """Let compiled code run as compiled, or as written: modes act on operations, which compiled code does not have."""
+    if hasattr(torch.compiler, "set_stance"):  # torch >= 2.6
+        torch.compiler.set_stance("default" if on else "force_eager")
+    elif "torch._dynamo.config" in sys.modules:
+        config: Any = sys.modules["torch._dynamo.config"]
+        config.disable = not on
 
 
 class _Switch:

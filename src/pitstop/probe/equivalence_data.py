@@ -2,11 +2,13 @@
 
 import ctypes
 import hashlib
+import itertools
 
 __all__ = ["LoaderRecord", "copied", "leaves", "mapped"]
 
 MAX_ROWS = 100_000  # row hashes kept per loader
 MAX_FEATURES = 128  # moments kept per leaf
+MAX_PLANNED = 200_000  # batches of one epoch
 REFETCHED = 6  # samples fetched twice to see whether their transforms draw random numbers
 
 
@@ -127,7 +129,9 @@ class LoaderRecord:
         dataset = self.loader.dataset
         if sampler is None or not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
             return None
-        batches = [list(batch) for batch in sampler]
+        batches = [list(batch) for batch in itertools.islice(sampler, MAX_PLANNED + 1)]
+        if len(batches) > MAX_PLANNED:  # perhaps one without end
+            return None
         return sorted(str(one) for batch in batches for one in batch), len(batches)
 
     def deterministic(self):
@@ -147,9 +151,9 @@ class LoaderRecord:
         equivalence_seeds.RandomState.put(self.torch, state)
         return same
 
-    def summary(self):
-        """Return the record as JSON-ready values."""
-        plan = self.plan()
+    def summary(self, faults):
+        """Return the record as JSON-ready values; what the program's sampler or data set refuses goes to `faults`."""
+        plan = _tried(self.plan, faults)
         identity = hashlib.blake2b("\n".join(plan[0]).encode(), digest_size=8).hexdigest() if plan else None
         return {
             "number": self.number,
@@ -161,8 +165,16 @@ class LoaderRecord:
             "plan_ids": identity,
             "plan_samples": len(plan[0]) if plan else None,
             "plan_batches": plan[1] if plan else None,
-            "deterministic": self.deterministic(),
+            "deterministic": _tried(self.deterministic, faults),
         }
+
+
+def _tried(method, faults):
+    try:
+        return method()
+    except Exception as error:
+        faults.append("%s: %s: %s" % (method.__name__, type(error).__name__, error))
+        return None
 
 
 def _features(torch, tensor):

@@ -193,10 +193,7 @@ class Session:
         self.result["hash_end"] = self.state.hash()
         self.result["complete"] = True
         for record in self.kept:
-            try:
-                self.result["loaders"].append(record.summary())
-            except Exception as error:
-                self.fault("loader %d" % record.number, error, end=False)
+            self.result["loaders"].append(record.summary(self.result["faults"]))
         found = [name for name in os.listdir(self.replay_from) if name.startswith("capture-") and name.endswith(".pt")]
         self.queue = [] if self.closure else [(n, variant) for variant in self.variants for n in range(len(found))]
 
@@ -228,18 +225,17 @@ class Session:
             self.kept.append(self.loaders[key])
         return self.loaders[key]
 
-    def fault(self, where, error, *, end=True):
-        """Keep what went wrong with us; with `end` the program goes on unwatched."""
+    def fault(self, where, error):
+        """Keep what went wrong with us; the program goes on unwatched."""
         self.result["faults"].append("%s: %s: %s" % (where, type(error).__name__, error))
-        if end:
-            self.over = True
-            window, self.window = self.window, None
-            try:
-                if isinstance(window, Replay):
-                    window.arithmetic.leave()
-                self.write()
-            except Exception as second:
-                self.result["faults"].append("ending: %s: %s" % (type(second).__name__, second))
+        self.over = True
+        window, self.window = self.window, None
+        try:
+            if isinstance(window, Replay):
+                window.arithmetic.leave()
+            self.write()
+        except Exception as second:
+            self.result["faults"].append("ending: %s: %s" % (type(second).__name__, second))
 
     def write(self):
         """Write the result file, whole or not at all; a process that trained nothing leaves none."""
@@ -249,7 +245,8 @@ class Session:
         self.result["crash"] = None if crash is None else "%s: %s" % (type(crash).__name__, crash)
         path = os.path.join(self.folder, "equivalence-%s.json" % os.environ.get("RANK", "0"))
         with open(path + ".part", "w", encoding="utf-8") as file:
-            json.dump(dict(self.result, closure=self.closure, steps=self.step), file)
+            own = not self.training_loaders
+            json.dump(dict(self.result, closure=self.closure, steps=self.step, own_batches=own), file)
         os.replace(path + ".part", path)
 
     def finish(self):

@@ -94,6 +94,7 @@ class EquivalenceRun(msgspec.Struct, frozen=True, kw_only=True):
     captures: tuple[int, ...]
     faults: tuple[str, ...]
     torch: str = ""
+    own_batches: bool = False  # training batches come from no loader
     crash: str | None = None  # the exception that ended the program
 
     def replayed(self, variant: str) -> tuple[Replayed, ...]:
@@ -106,7 +107,7 @@ class EquivalenceRun(msgspec.Struct, frozen=True, kw_only=True):
 
     def in_step(self) -> bool:
         """Return whether a step's batches can be handed over anywhere in a run: they come from loaders that are watched."""
-        return bool(self.training_loaders())
+        return not self.own_batches
 
     def loss_per_step(self) -> tuple[float, ...]:
         """Return the mean of each step's losses, up to the first step that has none or is not finite."""

@@ -121,11 +121,6 @@ COMPUTATION = [
         [(STEP, STEP + "            if schedule.last_epoch == 25: model.head.bias.data[0] = float('nan')\n")],
         {"finite"},
     ),
-    (
-        "loss computed in bfloat16, outside of autocast",
-        [("logits = model(images)", "with torch.autocast('cpu', torch.bfloat16): logits = model(images)")],
-        {"teacher-forced-loss"},
-    ),
     ("schedule lost", [("            schedule.step()\n", "")], {"settings", "update"}),
 ]
 DATA = [

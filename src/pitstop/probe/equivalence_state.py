@@ -114,7 +114,9 @@ def _plain(name):
 
 def _roots(torch, position):
     gc.unfreeze()  # a frozen generation is not listed
-    modules = [one for one in gc.get_objects() if issubclass(type(one), torch.nn.Module) and "_modules" in one.__dict__]
+    everything = gc.get_objects()
+    kinds = {kind for kind in set(map(type, everything)) if issubclass(kind, torch.nn.Module)}
+    modules = [one for one in everything if type(one) in kinds and "_modules" in one.__dict__]
     inner = {id(child) for one in modules for child in one._modules.values() if child is not None}
     roots: Any = []
     for one in modules:

@@ -12,7 +12,7 @@ from pitstop.records import EventKind
 pytestmark = pytest.mark.torch
 
 K = EventKind
-SHAPES = ("plain", "trainer", "gan", "accumulate", "generator", "whole", "closure", "inference", "copies")
+SHAPES = ("plain", "trainer", "gan", "accumulate", "generator", "whole", "closure", "inference", "copies", "transforms")
 
 
 @pytest.fixture(scope="module")
@@ -103,10 +103,27 @@ def test_forward_says_training_and_grad(probed):
 
 
 def test_printing_is_the_same_as_without(probed, tmp_path):
-    for name in ("plain", "copies"):
+    for name in ("plain", "copies", "transforms"):
         plain = run([sys.executable, str(PROGRAMS / f"{name}.py")], cwd=tmp_path, env=plain_env())
         assert (plain.returncode, plain.stderr) == (0, "")
         assert probed[name].stdout == plain.stdout
+
+
+def test_modules_of_every_making_are_found(probed):
+    """Scripted, traced, fx, parallel, parametrized, lazy: each with its own class and parameters."""
+    classes = {seen.module_class.rpartition(".")[2] for seen in probed["transforms"].reading.evidence.forwards}
+    assert {
+        "Net",
+        "RecursiveScriptModule",
+        "TopLevelTracedModule",
+        "DataParallel",
+        "AveragedModel",
+        "Sequential",
+    } <= classes
+    traced = {
+        seen.module_class.rpartition(".")[2] for seen in probed["transforms"].reading.evidence.forwards if seen.traced
+    }
+    assert traced == {"RecursiveScriptModule", "TopLevelTracedModule"}
 
 
 def test_sites_name_the_very_call(probed):

@@ -32,7 +32,8 @@ def names_in(module_class, frame):
     owner = local.get("self")
     if owner is not None:
         held = dict(getattr(owner, "__dict__", {}))
-        held.update(held.get("_modules") or {} if isinstance(owner, module_class) else {})
+        if isinstance(owner, module_class):
+            held.update(owner._modules.items())
         for name, value in held.items():
             if isinstance(value, module_class) and name.isidentifier():
                 found["self." + name] = value

@@ -45,7 +45,7 @@ def describe(torch, module):
     sized = [parameter for parameter in parameters if not isinstance(parameter, uninitialized)]
     return {
         "module_class": qualified(kind),
-        "forward_in_torch": (getattr(kind.forward, "__module__", "") or "").split(".")[0] == "torch",
+        "forward_in_torch": _forward_module(kind).split(".")[0] == "torch",
         "num_parameters": sum(parameter.numel() for parameter in sized),
         "parameter_dtypes": sorted({str(parameter.dtype).replace("torch.", "") for parameter in sized}),
         "device": str(parameters[0].device) if parameters else "cpu",
@@ -57,6 +57,12 @@ def describe(torch, module):
         "channels_last": any(_is_channels_last(torch, parameter) for parameter in sized),
         "traced": isinstance(module, torch.jit.ScriptModule),
     }
+
+
+def _forward_module(kind):
+    """Return where the class's forward is defined, without asking the class: a scripted one answers with an error."""
+    forward = next((parent.__dict__["forward"] for parent in kind.__mro__ if "forward" in parent.__dict__), None)
+    return getattr(forward, "__module__", None) or ""
 
 
 def _is_embedding(nn, part):
@@ -72,7 +78,8 @@ def _is_channels_last(torch, parameter):
 
 def _shapes(torch, values):
     tensors = [value for value in values if isinstance(value, torch.Tensor)]
-    return [list(tensor.shape) for tensor in tensors[:MAX_SHAPES]]
+    shapes = [list(tensor.shape) for tensor in tensors[:MAX_SHAPES]]
+    return [shape for shape in shapes if all(type(size) is int for size in shape)]  # export has symbols for sizes
 
 
 def _autocast(torch, device):

@@ -50,9 +50,7 @@ class Forwards:
         """Time the calls of this instance from now on; return its number."""
         key = id(module)
         if key not in self._timed:
-            inner = module.__dict__.get("_modules", {}).get(
-                "_orig_mod"
-            )  # torch.compile's wrapper is the module that it wraps
+            inner = getattr(module, "_orig_mod", None)  # torch.compile's wrapper counts as the module that it wraps
             number = self.hooked.modules.give(module if inner is None else inner)
             self.hooked.modules.share(module, number)
             if self._leader == 0 and next(module.parameters(), None) is not None:
@@ -115,6 +113,8 @@ class Forwards:
         return hooked.own(call, "forward")
 
     def _look(self, number, module, args, kwargs):  # deep: may run inside a compiled call
+        if self.hooked.torch._C._get_tracing_state():
+            return  # whatever is asked of a tensor now becomes part of the traced graph
         try:
             compiled = "_compiled_call_impl" in module.__dict__
             if self.hooked.looking.is_new("forward", number, module.training, type(module), compiled):
@@ -171,13 +171,12 @@ class Discovery:
     def found(self, module):
         """Take in that `module` is about to be called while no other is."""
         try:
-            if not getattr(module, "_is_replica", False):  # DataParallel's throw-away copies
-                self.forwards.add(module)
             self._calls_left -= 1
             if self._calls_left <= 0:
                 self.end()
+            if not getattr(module, "_is_replica", False):  # DataParallel's throw-away copies
+                self.forwards.add(module)
         except Exception as error:
-            self.end()
             self._hooked.session.fault("discovery", error)
 
 

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from pitstop.measure.execution import Ending, Execution
-from pitstop.measure.foreground import blocked_signals, wait_in_foreground
+from pitstop.measure.foreground import Foreground
 from pitstop.measure.launch_line import changed_arguments, users_environment
 from pitstop.measure.launcher import Launched, start
 from pitstop.measure.limits import Exceeded
@@ -28,8 +28,9 @@ def run_as_it_is(execution: Execution) -> Run:
     env = execution.with_probe(env, execution.project_root)
     captured, streams = execution.streams()
     stdin = subprocess.DEVNULL if captured is not None else None
-    with blocked_signals() as mask:
-        orders = {"kind": "plain", "argv": argv, "cwd": execution.program.cwd, "signal_mask": mask}
+    foreground = Foreground()
+    with foreground.holding_signals():
+        orders = {"kind": "plain", "argv": argv, "cwd": execution.program.cwd}
         launched = start(
             orders, launch_file=execution.launch_file, env=env, new_session=False, stdin=stdin, streams=streams
         )
@@ -38,7 +39,7 @@ def run_as_it_is(execution: Execution) -> Run:
         while not launched.silent:  # the pipe ends when the launcher becomes the command
             launched.listen(1.0)
         with Watch(launched.pid) as watch:
-            exceeded = _wait(launched, watch, execution)
+            exceeded = _wait(launched, watch, execution, foreground)
     ended_ns = time.monotonic_ns()
     if captured is not None:
         captured.finish()
@@ -55,7 +56,7 @@ def run_as_it_is(execution: Execution) -> Run:
     return execution.observed(ending, watch=watch, project=execution.project_root)
 
 
-def _wait(launched: Launched, watch: Watch, execution: Execution) -> Exceeded | None:
+def _wait(launched: Launched, watch: Watch, execution: Execution, foreground: Foreground) -> Exceeded | None:
     limits = execution.limits(watch, None)
     exceeded: Exceeded | None = None
 
@@ -67,7 +68,7 @@ def _wait(launched: Launched, watch: Watch, execution: Execution) -> Exceeded | 
         execution.on_tick()
 
     try:
-        wait_in_foreground(launched.pid, ended=launched.reap, tick=tick, tick_s=_TICK_S)
+        foreground.wait(launched.pid, ended=launched.reap, tick=tick, tick_s=_TICK_S)
     finally:
         if not launched.reap():  # a tick raised: the caller wants no more of this
             _kill(watch.tree.pids or (launched.pid,))

@@ -132,6 +132,7 @@ def start(
         process = subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", _BOOTSTRAP, str(_INSIDE), str(launch_file)],
             env=env,
+            cwd=".",  # keeps subprocess from posix_spawn, with which glibc leaves two signals ignored
             stdin=stdin,
             stdout=streams["stdout"],
             stderr=streams["stderr"],

@@ -231,7 +231,6 @@ def _be_first_to_go() -> None:
 def _become(launch: dict[str, Any]) -> NoReturn:
     with _stage(launch, "cwd"):
         os.chdir(launch["cwd"])
-    signal.pthread_sigmask(signal.SIG_SETMASK, launch["signal_mask"])
     _exec(launch)
 
 

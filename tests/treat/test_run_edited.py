@@ -49,6 +49,8 @@ COMPILED = [
     "word_language_model",
     "manual_update",
     "float64_closure",
+    "rnn_or_transformer",
+    "flat_without_loop",
 ]
 TOGETHER = [
     "mnist_argparse",

@@ -16,8 +16,12 @@ class NamedModule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def training_forwards(evidence: Evidence) -> tuple[ForwardSighting, ...]:
-    """Return the forwards that are part of training: gradients on, and in training mode if any such is."""
+    """Return the forwards that are part of training: gradients on, and in training mode if any such is.
+
+    Modules without parameters (losses) are no models, unless there are no others.
+    """
     with_grad = [forward for forward in evidence.forwards if forward.grad_enabled]
+    with_grad = [forward for forward in with_grad if forward.num_parameters] or with_grad
     return tuple(forward for forward in with_grad if forward.training) or tuple(with_grad)
 
 

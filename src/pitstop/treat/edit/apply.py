@@ -128,7 +128,7 @@ class _Writer(cst.CSTTransformer):
                 Entry(
                     key=2 * index - 0.5,
                     rank=Rank.FUNCTION,
-                    text=item.function.head,
+                    text=f"{item.function.line:09}",
                     node=item.node,
                     inserted=True,
                     apart=True,

@@ -1,12 +1,12 @@
 """A region of the training step moved into a function of the module, so that it can be compiled as one."""
 
 import libcst as cst
-from libcst.metadata import ExpressionContext
+from libcst.metadata import CodePosition, ExpressionContext
 
 from pitstop.treat.contract import CannotEdit
 from pitstop.treat.edit.file import FileDraft
 from pitstop.treat.edit.names import bindings, names_in
-from pitstop.treat.edit.parsed import ParsedSource
+from pitstop.treat.edit.parsed import ParsedSource, Scope
 from pitstop.treat.edit.regions import Region
 
 __all__ = ["move_to_function"]
@@ -23,20 +23,23 @@ def move_to_function(file: FileDraft, region: Region, *, decorator: str) -> None
     _check(parsed, region)
     region.split_loss(file)
     names = names_in(parsed, region.statements())
+    split = [region.split] if region.split else []
+    used = (
+        _read_outside(parsed, region) | set(names.needed) | set(split)
+    )  # needed: by the same statements in the next round
+    returned = [name for name in [*names.bound, *split] if name in used]
+    perhaps = [name for name in returned if name not in names.surely and name not in split]
     outer = _outer_names(parsed, region)
-    bound = [*names.bound, *([region.split] if region.split else [])]
-    used = _read_outside(parsed, region) | ({region.split} if region.split else set())
-    returned = [name for name in bound if name in used]
-    perhaps = [name for name in returned if name not in names.surely and name != region.split]
-    taken = [name for name in [*names.needed, *perhaps] if name in outer]
-    params = ", ".join(dict.fromkeys(taken))
-    name = _function_name(file, region)
-    results = ", ".join(returned)
+    taken = list(dict.fromkeys(name for name in [*names.needed, *perhaps] if name in outer))
+    for name in taken:
+        if not outer[name]:
+            raise CannotEdit("perhaps_unbound", path=parsed.path, name=name)
+    name, params, results = _function_name(file, region), ", ".join(taken), ", ".join(returned)
     call = f"{name}({params})"
     file.move_to_function(
         region.block,
         region.range,
-        anchor=parsed.top_level(region.backward),
+        anchor=parsed.top_level(region.statements()[0]),
         head=f"@{decorator}\ndef {name}({params}):",
         tail=f"return {results}" if results else "",
         call=f"{results} = {call}" if results else call,
@@ -75,17 +78,29 @@ def _check(parsed: ParsedSource, region: Region) -> None:
                 raise CannotEdit("region_leaves", path=parsed.path, line=line)
 
 
-def _outer_names(parsed: ParsedSource, region: Region) -> set[str]:
-    """Names that the new function cannot see by itself: locals of the functions around, or what the script's loop binds."""
+def _outer_names(parsed: ParsedSource, region: Region) -> dict[str, bool]:
+    """Return the names that the new function cannot see by itself, and whether each is bound before the region is reached.
+
+    These are locals of the functions around, or what the script's own loop around the region binds.
+    """
+    start = parsed.position(region.statements()[0]).start
+    found: dict[str, bool] = {}
     functions = [at for at in parsed.ancestors(region.backward) if isinstance(at, cst.FunctionDef)]
-    if functions:
-        return {name for function in functions for name in bindings(parsed, function)}
-    top = parsed.top_level(region.backward)
-    return {
-        name
-        for name, places in bindings(parsed, parsed.module).items()
-        if any(top in parsed.ancestors(place) for place in places)
-    }
+    tops = [parsed.top_level(statement) for statement in region.statements()]
+    scopes: list[Scope] = [*functions] or [parsed.module]
+    for scope in scopes:
+        for name, places in bindings(parsed, scope).items():
+            if not functions and not any(top in parsed.ancestors(place) for place in places for top in tops):
+                continue
+            before = any(
+                isinstance(place, cst.Param) or _before(parsed.position(place).start, start) for place in places
+            )
+            found[name] = found.get(name, False) or before
+    return found
+
+
+def _before(one: CodePosition, other: CodePosition) -> bool:
+    return (one.line, one.column) < (other.line, other.column)
 
 
 def _read_outside(parsed: ParsedSource, region: Region) -> set[str]:

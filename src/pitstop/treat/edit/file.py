@@ -49,6 +49,7 @@ class MovedFunction:
     block: Block
     range: Range
     anchor: Statement
+    line: int  # of the range; functions at one anchor keep the order of their bodies
     head: str  # decorators and `def` line
     tail: str  # the return statement, or ""
 
@@ -127,7 +128,8 @@ class FileDraft:
         if any(_overlap(range_, other) for other, _ in replaced):
             raise CannotEdit("conflict", what=call)
         replaced.append((range_, call))
-        self.functions.append(MovedFunction(block=block, range=range_, anchor=anchor, head=head, tail=tail))
+        line = self.parsed.position(block.body[range_.first]).start.line
+        self.functions.append(MovedFunction(block=block, range=range_, anchor=anchor, line=line, head=head, tail=tail))
 
     def split_receiver(self, line: cst.SimpleStatementLine, name: str) -> None:
         """Make `f(x).backward()` two statements, `name = f(x)` and `name.backward()`."""

@@ -27,9 +27,7 @@ def names_in(parsed: ParsedSource, statements: Iterable[cst.CSTNode]) -> Names:
     """Return what `statements` read and bind as plain names."""
     names = Names()
     for statement in statements:
-        _walk(
-            parsed, statement, names, hidden=frozenset(), sure=isinstance(statement, cst.SimpleStatementLine | cst.With)
-        )
+        _walk(parsed, statement, names, hidden=frozenset())
     return names
 
 
@@ -72,22 +70,45 @@ def _collect_bindings(
         _collect_bindings(parsed, child, found)
 
 
-def _walk(parsed: ParsedSource, node: cst.CSTNode, names: Names, *, hidden: frozenset[str], sure: bool) -> None:
-    """Visit in the order of execution: values before targets."""
+def _walk(parsed: ParsedSource, node: cst.CSTNode, names: Names, *, hidden: frozenset[str]) -> None:
+    """Visit in the order of execution: values before targets, each branch from what was surely bound before it."""
     if isinstance(node, cst.Name):
-        _name(parsed, node, names, hidden=hidden, sure=sure)
-        return
-    if isinstance(node, cst.FunctionDef | cst.Lambda):
-        _function(parsed, node, names, hidden=hidden, sure=sure)
-        return
-    if isinstance(node, _COMPREHENSION):
-        hidden |= _comprehension_targets(parsed, node)
-    if isinstance(node, cst.AugAssign):
-        for name in parsed.nodes(cst.Name, inside=node.target):
-            _read(names, name.value, hidden)
+        _name(parsed, node, names, hidden=hidden)
+    elif isinstance(node, cst.FunctionDef | cst.Lambda):
+        _function(parsed, node, names, hidden=hidden)
+    elif isinstance(node, cst.If | cst.IfExp):
+        _choice(parsed, node, names, hidden=hidden)
+    elif isinstance(node, cst.For | cst.While | cst.Try | cst.TryStar | cst.Match | cst.BooleanOperation):
+        _perhaps(parsed, node, names, hidden=hidden)
+    else:
+        if isinstance(node, _COMPREHENSION):
+            hidden |= _comprehension_targets(parsed, node)
+        if isinstance(node, cst.AugAssign):
+            for name in parsed.nodes(cst.Name, inside=node.target):
+                _read(names, name.value, hidden)
+        for child in _ordered(node):
+            _walk(parsed, child, names, hidden=hidden)
+
+
+def _choice(parsed: ParsedSource, node: cst.If | cst.IfExp, names: Names, *, hidden: frozenset[str]) -> None:
+    """Walk `if`: surely bound afterwards is what both ways bind."""
+    _walk(parsed, node.test, names, hidden=hidden)
+    before = set(names.surely)
+    _walk(parsed, node.body, names, hidden=hidden)
+    after_body, names.surely = names.surely, set(before)
+    if node.orelse is not None:
+        _walk(parsed, node.orelse, names, hidden=hidden)
+    names.surely &= after_body
+
+
+def _perhaps(parsed: ParsedSource, node: cst.CSTNode, names: Names, *, hidden: frozenset[str]) -> None:
+    """Walk what may run not at all, or in part: afterwards nothing more is surely bound than before."""
+    before = set(names.surely)
     for child in _ordered(node):
-        deeper = sure and (isinstance(node, cst.With) or not isinstance(child, cst.BaseSuite))
-        _walk(parsed, child, names, hidden=hidden, sure=deeper)
+        _walk(parsed, child, names, hidden=hidden)
+        if not isinstance(node, cst.For | cst.BooleanOperation):
+            names.surely = set(before)
+    names.surely = before
 
 
 def _ordered(node: cst.CSTNode) -> Sequence[cst.CSTNode]:
@@ -104,7 +125,7 @@ def _ordered(node: cst.CSTNode) -> Sequence[cst.CSTNode]:
     return node.children
 
 
-def _name(parsed: ParsedSource, node: cst.Name, names: Names, *, hidden: frozenset[str], sure: bool) -> None:
+def _name(parsed: ParsedSource, node: cst.Name, names: Names, *, hidden: frozenset[str]) -> None:
     context = parsed.context(node)
     if node.value in hidden or context is None:
         return
@@ -113,8 +134,7 @@ def _name(parsed: ParsedSource, node: cst.Name, names: Names, *, hidden: frozens
     elif context is ExpressionContext.STORE:
         if node.value not in names.bound:
             names.bound.append(node.value)
-        if sure:
-            names.surely.add(node.value)
+        names.surely.add(node.value)
 
 
 def _read(names: Names, name: str, hidden: frozenset[str]) -> None:
@@ -126,20 +146,19 @@ def _read(names: Names, name: str, hidden: frozenset[str]) -> None:
 
 
 def _function(
-    parsed: ParsedSource, node: cst.FunctionDef | cst.Lambda, names: Names, *, hidden: frozenset[str], sure: bool
+    parsed: ParsedSource, node: cst.FunctionDef | cst.Lambda, names: Names, *, hidden: frozenset[str]
 ) -> None:
     own = {param.name.value for param in parameters(node)}
     for param in parameters(node):
         if param.default is not None:
-            _walk(parsed, param.default, names, hidden=hidden, sure=False)
+            _walk(parsed, param.default, names, hidden=hidden)
     if isinstance(node, cst.FunctionDef):
         own |= set(bindings(parsed, node))
         if node.name.value not in names.bound:
             names.bound.append(node.name.value)
-        if sure:
-            names.surely.add(node.name.value)
+        names.surely.add(node.name.value)
     inner = Names()
-    _walk(parsed, node.body, inner, hidden=hidden | own, sure=False)
+    _walk(parsed, node.body, inner, hidden=hidden | own)
     for name in inner.needed:
         _read(names, name, frozenset())
 

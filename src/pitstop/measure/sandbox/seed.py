@@ -1,12 +1,15 @@
 """What a program prepares before its first step (downloads, decoded data, bytecode), kept so that later trials find it done."""
 
 import contextlib
+import json
 import os
 import shutil
 import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+from pitstop.measure.sandbox.inside.kept_layers import CHANGED
 
 __all__ = ["collect_seed"]
 
@@ -23,13 +26,26 @@ def collect_seed(layers: Path, *, before_ns: int, destination: Path, leave_out: 
     before_realtime_ns = time.time_ns() - time.monotonic_ns() + before_ns
     count = 0
     for layer in sorted(layers.iterdir()):
+        top = layer / "upper"
         point = (layer / "point").read_text(encoding="utf-8", errors="surrogateescape")
-        for source in _entries(layer / "upper"):
-            place = Path(point) / source.relative_to(layer / "upper")
+        changed = _changed(layer)
+        for source in _entries(top):
+            place = Path(point) / source.relative_to(top)
             if any(place.is_relative_to(folder) for folder in leave_out):
                 continue
-            count += _copy(source, destination / place.relative_to("/"), layer / "upper", before_realtime_ns)
+            changed_ns = changed.get(str(source.relative_to(top)), source.lstat().st_ctime_ns)
+            if changed_ns < before_realtime_ns:
+                count += _copy(source, destination / place.relative_to("/"), top)
     return count
+
+
+def _changed(layer: Path) -> dict[str, int]:
+    """Return when the files of a copied layer changed; a layer that was moved says it itself."""
+    try:
+        changed: dict[str, int] = json.loads((layer / CHANGED).read_text(encoding="ascii"))
+    except FileNotFoundError:
+        return {}
+    return changed
 
 
 def _entries(folder: Path) -> Iterator[Path]:
@@ -43,9 +59,9 @@ def _entries(folder: Path) -> Iterator[Path]:
                     folders.append(Path(entry.path))
 
 
-def _copy(source: Path, target: Path, top: Path, before_ns: int) -> int:
+def _copy(source: Path, target: Path, top: Path) -> int:
     status = source.lstat()
-    if status.st_ctime_ns >= before_ns or _is_whiteout(source):
+    if _is_whiteout(source):
         return 0
     if stat.S_ISDIR(status.st_mode):
         return 0  # made when something in it is copied

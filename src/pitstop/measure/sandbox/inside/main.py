@@ -147,8 +147,8 @@ def _make_world(launch: dict[str, Any]) -> kept_layers.Kept | None:
         if launch["tmpfs_bytes"] is not None:
             mount("tmpfs", launch["layers"], "tmpfs", MS_NOSUID, f"mode=700,size={launch['tmpfs_bytes']}")
         if launch["keep_layers"] is not None:
-            layers = kept_layers.open_destination(launch["layers"])
-            kept = kept_layers.Kept(layers, kept_layers.open_destination(launch["keep_layers"]))
+            layers = kept_layers.open_folder(launch["layers"])
+            kept = kept_layers.Kept(layers, kept_layers.open_folder(launch["keep_layers"]))
     with _stage(launch, "overlay"):
         root = PrivateRoot(
             new, layers=launch["layers"], seed=launch["seed"], in_user_namespace=launch["user_namespace"]

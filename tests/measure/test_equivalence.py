@@ -137,6 +137,16 @@ def test_a_program_that_leaves_nothing_is_said_to_be_missing(tmp_path):
     assert decide(gates, numerics=Numerics.PRECISION) == "could not be made"
 
 
+def test_an_edit_that_crashes_is_told_and_costs_no_further_seeds(machine):
+    before = len(machine.runs)
+    edits = [*WORKERS, ("            optimizer.step()", "            optimizer.step(); {}[epoch - 1]")]
+    gates = machine.check("cnn", edits, Numerics.SAME_DISTRIBUTION)
+    assert decide(gates, numerics=Numerics.SAME_DISTRIBUTION) == "could not be made"
+    assert any("KeyError: -1" in gate.detail for gate in gates), show(gates)
+    assert machine.runs[before:].count("cnn/treated") == 1
+    assert not any(label.startswith("cnn/treated-seed") for label in machine.runs[before:])
+
+
 def test_a_cut_result_file_is_no_result(tmp_path):
     (tmp_path / "equivalence-0.json").write_text('{"seed_offset": 0, "los')
     assert read_equivalence(tmp_path) is None

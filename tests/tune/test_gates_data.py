@@ -105,3 +105,7 @@ def test_no_loader_is_a_reason_and_a_lost_loader_a_failure():
     nothing = run(loaders=())
     assert batches_equal(nothing, original=nothing).passed is None
     assert batches_equal(nothing, original=run()).passed is False
+    crashed = changed(nothing, complete=False, crash="KeyError: 1")
+    gate = batches_equal(crashed, original=run())
+    assert gate.passed is None
+    assert "KeyError: 1" in gate.detail

@@ -13,16 +13,17 @@ from pitstop.tune.gates_material import EquivalenceRun
 from pitstop.tune.gates_path import bit_equal, finite, rhythm, settings, trajectory_paired, trajectory_unpaired
 from pitstop.tune.gates_step import teacher_forced, update
 
-__all__ = ["Decision", "classes_of", "decide", "numerics_gates"]
+__all__ = ["REQUIRED_IN_STEP", "Decision", "classes_of", "decide", "numerics_gates"]
 
 Decision = Literal["passed", "failed", "could not be made"]
 
+REQUIRED_IN_STEP = frozenset(["finite", "teacher-forced-loss", "teacher-forced-gradient"])
 # A class is not shown without these, whatever else passed.
 _REQUIRED = {
-    Numerics.EXACT: ("bit-equal",),
-    Numerics.SAME_MATH: ("finite", "teacher-forced-loss", "teacher-forced-gradient", "trajectory"),
-    Numerics.PRECISION: ("finite", "teacher-forced-loss", "teacher-forced-gradient", "trajectory"),
-    Numerics.SAME_DISTRIBUTION: ("finite", "teacher-forced-loss", "teacher-forced-gradient", "trajectory"),
+    Numerics.EXACT: frozenset(["bit-equal"]),
+    Numerics.SAME_MATH: REQUIRED_IN_STEP | {"trajectory"},
+    Numerics.PRECISION: REQUIRED_IN_STEP | {"trajectory"},
+    Numerics.SAME_DISTRIBUTION: REQUIRED_IN_STEP | {"trajectory"},
 }
 
 

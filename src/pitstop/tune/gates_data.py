@@ -30,6 +30,8 @@ def _loader_pairs(treated: EquivalenceRun, original: EquivalenceRun) -> list[tup
 def _without_loader(name: str, treated: EquivalenceRun, original: EquivalenceRun) -> Gate:
     if not original.training_loaders():
         return Gate(name=name, passed=None, detail=say("gates.reason.no_loader"))
+    if not treated.complete:  # what a loader delivered is written down when recording ends
+        return Gate(name=name, passed=None, detail=say("gates.reason.incomplete", faults=treated.trouble()))
     numbers = (len(treated.training_loaders()), len(original.training_loaders()))
     return Gate(name=name, passed=False, detail=say("gates.detail.loaders", ours=numbers[0], theirs=numbers[1]))
 

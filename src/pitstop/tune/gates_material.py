@@ -105,6 +105,10 @@ class EquivalenceRun(msgspec.Struct, frozen=True, kw_only=True):
         """Return the loaders that fed training."""
         return tuple(loader for loader in self.loaders if loader.with_grad)
 
+    def trouble(self) -> str:
+        """Return what went wrong with the program or with the probe, in their own words; "-" for nothing."""
+        return "; ".join([*self.faults, *([self.crash] if self.crash else [])]) or "-"
+
     def in_step(self) -> bool:
         """Return whether a step's batches can be handed over anywhere in a run: they come from loaders that are watched."""
         return not self.own_batches

@@ -24,9 +24,7 @@ def finite(treated: EquivalenceRun, *, original: EquivalenceRun) -> Gate:
     """Check that no loss or gradient of the edited program is NaN or Inf where the original's is not."""
     name = "finite"
     if not treated.losses:
-        return Gate(
-            name=name, passed=None, detail=say("gates.reason.no_losses", faults="; ".join(treated.faults) or "-")
-        )
+        return Gate(name=name, passed=None, detail=say("gates.reason.no_losses", faults=treated.trouble()))
     steps = say("gates.detail.finite", steps=len(treated.losses))
     if not original.finite:
         return Gate(name=name, passed=None, detail=say("gates.reason.baseline_not_finite"))

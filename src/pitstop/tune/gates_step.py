@@ -86,9 +86,9 @@ def _unusable(treated: EquivalenceRun, original: EquivalenceRun) -> str | None:
         return say("gates.reason.closure")
     own = original.replayed("plain")
     if not own:
-        return say("gates.reason.no_replay", faults="; ".join(original.faults) or "-")
+        return say("gates.reason.no_replay", faults=original.trouble())
     if len(treated.replayed("plain")) < len(own):
-        return say("gates.reason.treated_no_replay", faults="; ".join(treated.faults) or "-")
+        return say("gates.reason.treated_no_replay", faults=treated.trouble())
     ulp = _worst([one.to_capture.gradient for v in ("ulp", "ulp-2") for one in original.replayed(v)])
     back = _worst([one.to_capture.gradient for one in own])
     if back is None or back > GRADIENT_MULTIPLE * max(ulp or 0.0, FLOOR):

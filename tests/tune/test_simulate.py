@@ -99,7 +99,7 @@ def test_twice_as_fast_is_always_found_and_soon():
 
 @pytest.mark.parametrize(("sd", "share"), [(0.01, 0.98), (0.039, 0.95)])
 def test_nearly_all_of_what_exhaustive_search_would_find(sd, share):
-    """432 sets per program; ten minutes of six-second trials."""
+    """192 sets per program; ten minutes of six-second trials."""
     found = []
     for seed in range(60):
         program = random_program(np.random.default_rng(seed))

@@ -20,7 +20,7 @@ def probed(tmp_path_factory):
     """Every program run once, two at a time."""
     root = tmp_path_factory.mktemp("programs")
     with ThreadPoolExecutor(2) as pool:
-        runs = {name: pool.submit(run_program, f"{name}.py", folder=root / name, sample_hz=200) for name in SHAPES}
+        runs = {name: pool.submit(run_program, f"{name}.py", folder=root / name, sample_hz=100) for name in SHAPES}
         return {name: future.result() for name, future in runs.items()}
 
 
@@ -189,12 +189,15 @@ def test_loaders_options_and_the_process_are_described(probed):
     assert environment.intra_op_threads == 1
 
 
-def test_stack_samples_name_category_and_place(probed):
-    samples = probed["closure"].reading.stack_samples
-    assert samples
-    categories = {where.split("|")[0] for where, _count in samples}
-    assert categories <= {"data_wait", "forward", "backward", "optimizer", "checkpoint", "compile", "python"}
-    assert any(f"|{PROGRAMS / 'closure.py'}:" in where for where, _count in samples)
+def test_stack_samples_name_category_and_place(tmp_path):
+    """The program itself waits in every category until it has been seen there, so no timing is assumed."""
+    done = run_program("sampled.py", folder=tmp_path / "probe", sample_hz=500)
+    assert (done.exit_code, done.stderr, done.reading.faults) == (0, "", ())
+    place = f"{PROGRAMS / 'sampled.py'}:"
+    seen = {
+        where.split("|")[0] for where, _count in done.reading.stack_samples if where.split("|")[1].startswith(place)
+    }
+    assert {"data_wait", "forward", "backward", "optimizer", "python"} <= seen
 
 
 def test_the_last_loss_is_kept(probed):

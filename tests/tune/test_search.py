@@ -383,3 +383,20 @@ def test_an_undecided_verdict_says_what_would_decide_and_what_would_have_been_se
     assert tuned.finish.further_pairs > 0
     assert f"about {tuned.finish.further_pairs} more" in found.reason
     assert "would have shown a gain of" in found.reason
+
+
+def test_runs_that_become_dearer_during_the_confirmation_end_it_within_the_budget():
+    second = 10**9
+    search = start((proposal("a"),), options=SearchOptions(budget_ns=2000 * second, looks=(8, 16)))
+    last_ns = 0
+    while not isinstance(search.action, Finish):
+        action = search.action
+        if isinstance(action, CheckNumerics):
+            search = observe(search, NumericsReport(proposals=("a",), gates=(Gate(name="finite", passed=True),)))
+            continue
+        dear = 5 if action.purpose == "confirm" else 1
+        found = trial(action.proposals, 50 if action.proposals else 60)
+        last_ns = found.wall_ns * dear
+        search = observe(search, msgspec.structs.replace(found, wall_ns=last_ns))
+    assert search.action.spent_ns <= 2000 * second + last_ns
+    assert "during the confirmation" in search.action.reason

@@ -9,11 +9,12 @@
 import shlex
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import msgspec
 
-from pitstop.records import CATEGORIES, Change, Evidence, Ledger, Program, Proposal, Steps
+from pitstop.records import CATEGORIES, CannotApply, Change, Evidence, Ledger, Program, Proposal, Steps
 from pitstop.treat import View, build_change, decode_source, propose_all, unified_diff
 
 CASES = Path(__file__).parent / "cases"
@@ -23,6 +24,7 @@ _SHARES = {"data_wait": 40, "forward": 20, "backward": 20, "optimizer": 10, "eva
 LEDGER = Ledger(wall_ns=100, steps=10, categories_ns={category: _SHARES.get(category, 0) for category in CATEGORIES})
 
 
+@cache
 def view_of(name: str) -> View:
     """The view that treatments get of a case, on two processors."""
     evidence = msgspec.json.decode((CASES / name / "evidence.json").read_bytes(), type=Evidence)
@@ -38,6 +40,12 @@ def view_of(name: str) -> View:
     )
 
 
+@cache
+def answers_of(name: str) -> tuple[tuple[Proposal, ...], tuple[CannotApply, ...]]:
+    """What all treatments propose for a case, and what they refuse; the same for every test, so asked once."""
+    return propose_all(view_of(name))
+
+
 def one_of_each_group(proposals: tuple[Proposal, ...]) -> list[Proposal]:
     """The last proposal of each group: what can be tried together."""
     return list({proposal.group: proposal for proposal in proposals}.values())
@@ -46,7 +54,7 @@ def one_of_each_group(proposals: tuple[Proposal, ...]) -> list[Proposal]:
 def rendered(name: str) -> str:
     """Everything that pitstop says of a case, as text."""
     view = view_of(name)
-    proposals, refused = propose_all(view)
+    proposals, refused = answers_of(name)
     parts = [f"cannot {item.treatment}: {item.reason}\n" for item in refused]
     parts += [f"can {item.name} ({item.numerics}, at most {item.ceiling:.2f}x)\n" for item in proposals]
     chosen = one_of_each_group(proposals)

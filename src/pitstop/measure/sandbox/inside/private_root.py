@@ -77,7 +77,9 @@ class PrivateRoot:
         self.covered: list[str] = []  # writable for the program, thrown away afterwards
         self.read_only: list[str] = []
         with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as table:
-            self._mounts = [found for found in visible(parse(table.read())) if not _apart(found.point)]
+            mounts = visible(parse(table.read()))
+        # What is mounted at `layers` is the sandbox's own.
+        self._mounts = [found for found in mounts if not _apart(found.point) and not is_below(found.point, layers)]
 
     def build(self) -> None:
         """Cover every file system that a path can reach; raises OSError where not even the root can be covered."""

@@ -84,12 +84,13 @@ def tune_program(request: TuneRequest, *, progress: ProgressSink) -> TuneResult:
 
 def search_options(request: TuneRequest, *, spent_s: float) -> SearchOptions:
     """Return the search's options for `request`, `spent_s` of whose budget the observation has already cost."""
-    unlimited = 1 << 62
-    return SearchOptions(
+    options = SearchOptions(
         margin=request.margin,
         budget_ns=round(max(1.0, request.budget_s * _SEARCH_SHARE - spent_s) * 1e9),
-        memory_bytes=unlimited if request.more_memory else SearchOptions().memory_bytes,
     )
+    if request.more_memory:
+        options = msgspec.structs.replace(options, memory_bytes=1 << 62, device_memory_share=float("inf"))
+    return options
 
 
 def _search(setup: Setup, request: TuneRequest, *, progress: ProgressSink, began: float) -> Finish:

@@ -50,6 +50,7 @@ class Forwards:
         """Time the calls of this instance from now on; return its number."""
         key = id(module)
         if key not in self._timed:
+            self.hooked.environment.used()
             inner = getattr(module, "_orig_mod", None)  # torch.compile's wrapper counts as the module that it wraps
             number = self.hooked.modules.give(module if inner is None else inner)
             self.hooked.modules.share(module, number)

@@ -38,7 +38,7 @@ def page(lines: list[dict], *, watchers: tuple[str, ...]) -> str:
         whole = [times for _, times in sorted(rounds.items()) if times.keys() >= set(watchers)]
         if len(whole) >= 2:
             parts.append(_table(loop, whole, watchers=watchers, agree=_losses_agree(lines, loop)))
-    parts.append(_machine())
+    parts.append(_machine() if len(parts) > 1 else "\nNot measured yet.\n")
     return "\n".join(parts)
 
 

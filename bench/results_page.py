@@ -1,0 +1,85 @@
+"""From the JSON files of run_programs.py to docs/results.md."""
+
+import json
+from pathlib import Path
+
+from programs.checkout import COMMIT
+from programs.outside import Outside
+
+__all__ = ["page"]
+
+HEAD = f"""# Outside programs
+
+Written by `bench/run_programs.py`; do not edit. Programs of pytorch/examples at commit `{COMMIT[:12]}`, unmodified, on data made by
+`bench/programs` (no download), each tuned once by `pitstop tune`. The speed-up is baseline time / patched time of the patched
+program measured by itself; brackets hold its interval. Where nothing helped, it says so.
+"""
+NOT_RUN = "not run yet"
+LEAST_SHARE = 0.03  # of the step; smaller categories are not listed
+
+
+def page(programs: tuple[Outside, ...], results: Path) -> str:
+    """Return the page as Markdown; programs without a result are listed as such."""
+    read = {
+        one.name: json.loads(path.read_text()) for one in programs if (path := results / f"{one.name}.json").exists()
+    }
+    rows = ["| program | step | patched speed-up | changes | tuning | trials |", "|---|---|---|---|---|---|"]
+    rows += [_row(program, read.get(program.name)) for program in programs]
+    return "\n".join([HEAD, *rows, *(_section(one, read[one.name]) for one in programs if one.name in read), ""])
+
+
+def _row(program: Outside, result: dict | None) -> str:
+    if result is None:
+        return f"| {program.name} | | {NOT_RUN} | | | |"
+    tune = result["tune"]
+    if tune is None:
+        return f"| {program.name} | | none: exit code {result['exit_code']} | | {result['wall_s']:.0f} s | |"
+    mean_ns = tune["baseline"]["steps"]["mean_ns"]
+    step = f"{mean_ns / 1e6:.1f} ms" if mean_ns else "?"
+    chosen = ", ".join(tune["prescription"]["treatments"]) or "none"
+    return f"| {program.name} | {step} | {_speedup(tune)} | {chosen} | {tune['wall_s']:.0f} s | {tune['trials']} |"
+
+
+def _speedup(tune: dict) -> str:
+    prescription = tune["prescription"]
+    if not prescription["treatments"]:
+        return "nothing helped"
+    patched = prescription["patched"]
+    if patched is None:
+        return f"{_interval(prescription['speedup'], prescription['ci'])}, patched program not measured by itself"
+    return _interval(patched["speedup"], patched["ci"])
+
+
+def _interval(value: float | None, ci: list[float] | None) -> str:
+    if value is None:
+        return "not measured"
+    return f"{value:.2f}x" + (f" [{ci[0]:.2f}, {ci[1]:.2f}]" if ci else "")
+
+
+def _section(program: Outside, result: dict) -> str:
+    lines = [f"\n## {program.name}\n", f"`{program.folder}`: `python {' '.join(program.arguments)}`", ""]
+    lines += [f"{program.note[:1].upper()}{program.note[1:]}.", ""] if program.note else []
+    if not result["clean"]:
+        lines.append("**The program's files were changed by tuning.**\n")
+    tune = result["tune"]
+    if tune is None:
+        return "\n".join([*lines, f"No result: `pitstop tune` ended with exit code {result['exit_code']}."])
+    shares = sorted(tune["baseline"]["ledger"].items(), key=lambda item: -item[1])
+    lines.append("Ledger: " + ", ".join(f"{name} {share:.0%}" for name, share in shares if share >= LEAST_SHARE) + ".")
+    lines += [f"- {finding['fault']}: {finding['share']:.0%} of the step" for finding in tune["baseline"]["findings"]]
+    lines += ["", "| tried | verdict | speed-up | stage | why |", "|---|---|---|---|---|"]
+    for verdict in tune["verdicts"]:
+        cells = (" + ".join(verdict["treatments"]), verdict["verdict"], _interval(verdict["speedup"], verdict["ci"]))
+        cells += (verdict.get("stage", ""), " ".join(verdict["reason"].replace("|", "\\|").split()))
+        lines.append(f"| {' | '.join(cells)} |")
+    lines.append("")
+    gates = tune["prescription"]["equivalence"]
+    lines += [f"- gate {gate['name']}: {_PASSED[gate['passed']]}; {_limits(gate)}" for gate in gates]
+    return "\n".join(lines)
+
+
+_PASSED = {True: "passed", False: "failed", None: "could not be made"}
+
+
+def _limits(gate: dict) -> str:
+    return f"measured {gate.get('measured')}, limit {gate.get('limit')}"

@@ -1,8 +1,8 @@
 """Make the demo's data: the photographs that scikit-learn and scikit-image ship, cut into JPEG files of ordinary web size.
 
 Every photograph becomes a class of its own: a window of 45-90 % of its sides is cut at a random place and saved at
-640x480 to 1024x768, as a web site would store it. Nothing else is done to the pixels. Training crops are taken from the left
-70 % of a photograph and validation crops from the right 70 %, so that no validation crop is a training crop.
+640x480 to 1024x768, as a web site would store it. Nothing else is done to the pixels. Training crops come from the left 70 % of
+a photograph and validation crops from the right 70 %: they overlap in the middle, but validation sees parts never trained on.
 
     python make_photos.py [--out data] [--train 32] [--val 8] [--seed 0]
 

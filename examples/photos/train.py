@@ -1,4 +1,4 @@
-"""Train a small residual network to tell photographs apart. Data: make_photos.py."""
+"""Train a small convolutional network to tell photographs apart. Data: make_photos.py."""
 
 import argparse
 import random
@@ -48,37 +48,55 @@ class PhotoFolder(Dataset):
         return image.resize((self.image_size, self.image_size), Image.Resampling.BICUBIC, box=box)
 
 
-class Block(nn.Module):
-    def __init__(self, width):
+class LayerNorm2d(nn.Module):
+    """Normalises over the channels of each pixel, so that small batches do not matter."""
+
+    def __init__(self, channels, eps=1e-6):
         super().__init__()
-        self.conv1 = nn.Conv2d(width, width, 3, padding=1, bias=False)
-        self.bn1 = nn.BatchNorm2d(width)
-        self.conv2 = nn.Conv2d(width, width, 3, padding=1, bias=False)
-        self.bn2 = nn.BatchNorm2d(width)
+        self.weight = nn.Parameter(torch.ones(channels))
+        self.bias = nn.Parameter(torch.zeros(channels))
+        self.eps = eps
 
     def forward(self, x):
-        out = F.relu(self.bn1(self.conv1(x)))
-        out = self.bn2(self.conv2(out))
-        return F.relu(x + out)
+        mean = x.mean(1, keepdim=True)
+        var = (x - mean).pow(2).mean(1, keepdim=True)
+        x = (x - mean) / torch.sqrt(var + self.eps)
+        return self.weight[:, None, None] * x + self.bias[:, None, None]
 
 
-class ResNet(nn.Module):
-    def __init__(self, num_classes, widths=(32, 64, 128), blocks=2):
+def hard_swish(x):
+    return x * F.relu6(x + 3) / 6
+
+
+class InvertedResidual(nn.Module):
+    def __init__(self, width, expansion=4):
         super().__init__()
-        self.stem = nn.Conv2d(3, widths[0], 7, stride=2, padding=3, bias=False)
-        self.bn = nn.BatchNorm2d(widths[0])
-        layers = []
+        hidden = width * expansion
+        self.expand = nn.Conv2d(width, hidden, 1)
+        self.norm1 = LayerNorm2d(hidden)
+        self.depthwise = nn.Conv2d(hidden, hidden, 3, padding=1, groups=hidden)
+        self.norm2 = LayerNorm2d(hidden)
+        self.project = nn.Conv2d(hidden, width, 1)
+
+    def forward(self, x):
+        out = hard_swish(self.norm1(self.expand(x)))
+        out = hard_swish(self.norm2(self.depthwise(out)))
+        return x + self.project(out)
+
+
+class PhotoNet(nn.Module):
+    def __init__(self, num_classes, widths=(16, 32, 64), blocks=(1, 2, 2)):
+        super().__init__()
+        layers = [nn.Conv2d(3, widths[0], 4, stride=4), LayerNorm2d(widths[0])]
         for i, width in enumerate(widths):
-            if i:
-                layers += [nn.Conv2d(widths[i - 1], width, 3, stride=2, padding=1, bias=False), nn.BatchNorm2d(width), nn.ReLU()]
-            layers += [Block(width) for _ in range(blocks)]
+            if i > 0:
+                layers += [nn.Conv2d(widths[i - 1], width, 2, stride=2), LayerNorm2d(width)]
+            layers += [InvertedResidual(width) for _ in range(blocks[i])]
         self.layers = nn.Sequential(*layers)
         self.fc = nn.Linear(widths[-1], num_classes)
 
     def forward(self, x):
-        x = F.max_pool2d(F.relu(self.bn(self.stem(x))), 2)
-        x = self.layers(x)
-        return self.fc(x.mean(dim=(2, 3)))
+        return self.fc(self.layers(x).mean(dim=(2, 3)))
 
 
 @torch.no_grad()
@@ -113,7 +131,7 @@ def main():
     train_loader = DataLoader(train_set, batch_size=args.batch_size, shuffle=True)
     val_loader = DataLoader(val_set, batch_size=args.batch_size)
 
-    model = ResNet(num_classes=len(train_set.classes)).to(device)
+    model = PhotoNet(num_classes=len(train_set.classes)).to(device)
     criterion = nn.CrossEntropyLoss()
     optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr, weight_decay=0.05)
 

@@ -85,18 +85,16 @@ class InvertedResidual(nn.Module):
 
 
 class PhotoNet(nn.Module):
-    def __init__(self, num_classes, widths=(16, 32, 64), blocks=(1, 2, 2)):
+    def __init__(self, num_classes, width=16, depth=6, patch_size=4):
         super().__init__()
-        layers = [nn.Conv2d(3, widths[0], 4, stride=4), LayerNorm2d(widths[0])]
-        for i, width in enumerate(widths):
-            if i > 0:
-                layers += [nn.Conv2d(widths[i - 1], width, 2, stride=2), LayerNorm2d(width)]
-            layers += [InvertedResidual(width) for _ in range(blocks[i])]
-        self.layers = nn.Sequential(*layers)
-        self.fc = nn.Linear(widths[-1], num_classes)
+        self.stem = nn.Conv2d(3, width, patch_size, stride=patch_size)
+        self.norm = LayerNorm2d(width)
+        self.blocks = nn.Sequential(*[InvertedResidual(width) for _ in range(depth)])
+        self.fc = nn.Linear(width, num_classes)
 
     def forward(self, x):
-        return self.fc(self.layers(x).mean(dim=(2, 3)))
+        x = self.blocks(self.norm(self.stem(x)))
+        return self.fc(x.mean(dim=(2, 3)))
 
 
 @torch.no_grad()
@@ -113,10 +111,10 @@ def evaluate(model, loader, device):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", default="data")
-    parser.add_argument("--epochs", type=int, default=10)
-    parser.add_argument("--batch-size", type=int, default=16)
-    parser.add_argument("--image-size", type=int, default=160)
-    parser.add_argument("--lr", type=float, default=1e-3)
+    parser.add_argument("--epochs", type=int, default=15)
+    parser.add_argument("--batch-size", type=int, default=8)
+    parser.add_argument("--image-size", type=int, default=64)
+    parser.add_argument("--lr", type=float, default=3e-3)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--checkpoint", default="checkpoint.pt")
     args = parser.parse_args()

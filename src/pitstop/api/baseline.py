@@ -18,7 +18,7 @@ __all__ = ["Baseline", "observe_baseline"]
 
 _SAMPLE_HZ = 50
 # The observed run ends after this much training: enough for an epoch edge in short epochs, and for stack samples.
-_OBSERVE_NS = 12_000_000_000
+_OBSERVE_NS = 8_000_000_000
 _OBSERVE_STEPS = 30
 # Shares of the budget: until the first step there must be, and what one timing window may take.
 _START_SHARE = 0.5

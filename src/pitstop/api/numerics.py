@@ -14,9 +14,10 @@ from pitstop.tune.search_actions import NumericsReport
 
 __all__ = ["NumericsBench"]
 
-# Steps recorded per equivalence run: one epoch where it is short, so that its samples can be compared as a multiset.
-_STEPS = 40
-_LONGEST_EPOCH = 80
+# An equivalence run records about this much training, and between so many steps: fewer say little about a trajectory, more
+# add little power for what they cost (docs/numerics.md).
+_RECORD_NS = 6_000_000_000
+_STEPS = (24, 80)
 _DECISIONS: dict[str, Literal["passed", "failed", "not-made"]] = {
     "passed": "passed",
     "failed": "failed",
@@ -53,14 +54,16 @@ class NumericsBench:
     def _run(self, change: Change, equivalence: dict[str, object], label: str) -> Path:
         config = ProbeConfig(mode="equivalence", project_root=str(self._bench.root), equivalence=equivalence)
         _run, folder = self._bench.run(f"numerics-{label}"[:80].replace("/", "_"), change=change, probe=config)
-        return folder
+        return folder / "probe"
 
 
 def equivalence_steps(baseline: Baseline) -> int:
-    """Return how many steps an equivalence run records: a whole short epoch and a little, and no more than the program has."""
-    epoch = baseline.analysis.epoch_steps
-    wanted = epoch + 2 if epoch is not None and _STEPS // 2 < epoch <= _LONGEST_EPOCH else _STEPS
-    steps = baseline.analysis.steps
-    if baseline.ends_by_itself and steps is not None:
-        return min(wanted, steps.count)
-    return wanted
+    """Return how many steps an equivalence run records, at least a whole epoch where that fits, so that its samples can be compared."""
+    steps, epoch = baseline.analysis.steps, baseline.analysis.epoch_steps
+    if steps is None:
+        raise ValueError("a run without steps has nothing to compare")
+    steady_ns = (steps.ends_ns[-1] - steps.ends_ns[steps.warmup - 1]) / max(1, steps.count - steps.warmup)
+    wanted = min(max(round(_RECORD_NS / steady_ns), _STEPS[0]), _STEPS[1])
+    if epoch is not None and wanted < epoch + 2 <= _STEPS[1] and epoch + 2 <= 2 * wanted:
+        wanted = epoch + 2
+    return min(wanted, steps.count) if baseline.ends_by_itself else wanted

@@ -20,7 +20,7 @@ def trial_cost_ns(key: Key, *, facts: Facts, table: Table) -> float:
     members = {treatment[name] for name in key}
     seen = [
         cost
-        for other, cost in table.wall_ns.items()
+        for other, cost in table.first_wall_ns.items()
         if len(other) == 1 and treatment[other[0]] in members and other not in table.failures
     ]
     return max([baseline, *seen]) if len(key) > 1 else (sum(seen) / len(seen) if seen else baseline)

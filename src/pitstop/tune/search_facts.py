@@ -11,6 +11,9 @@ from pitstop.tune.search_actions import Key, NumericsReport, Observation, Search
 
 __all__ = ["Facts", "Table", "add", "canonical", "log_cost_ratio", "numerics_of", "tabulate"]
 
+# Share of a longer start that a filled compiler cache saves: a convnet's first step took 9 s cold and 1.5 s warm (traps.md);
+# kept below that, since part of the start may be something else.
+_SAVED_BY_CACHE = 0.7
 _RISK = tuple(Numerics)  # exact first, training last
 
 
@@ -37,7 +40,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     estimates: dict[Key, ScreenEstimate]
     failures: dict[Key, Trial]  # first trial that ended otherwise than measured or busy
     busy: dict[Key, int]  # invalid trials in a row, so far, at the end
-    wall_ns: dict[Key, float]  # mean cost of a trial
+    wall_ns: dict[Key, float]  # expected cost of another trial
+    first_wall_ns: dict[Key, float]  # cost of the first trial, compiling included
     extra_bytes: dict[Key, int]  # peak memory above the baseline's
     over_memory: frozenset[Key]
     since_baseline: int  # trials since the last baseline
@@ -116,12 +120,34 @@ def tabulate(facts: Facts) -> Table:
         estimates={key: value for key, value in estimates.items() if key not in failures},
         failures=failures,
         busy=busy,
-        wall_ns={key: sum(values) / len(values) for key, values in walls.items()},
+        wall_ns=_repeat_costs(facts.trials),
+        first_wall_ns={key: float(values[0]) for key, values in walls.items()},
         extra_bytes=extra_bytes,
         over_memory=over_memory,
         since_baseline=since_baseline,
         runs={key: len(values) for key, values in walls.items()},
     )
+
+
+def _repeat_costs(trials: Iterable[Trial]) -> dict[Key, float]:
+    """Return what one more trial of each set should cost: the mean of its repeats, else its first one, compiling less.
+
+    The first trial of a set compiles into an empty cache, later ones find it filled.
+    """
+    by_key: dict[Key, list[Trial]] = {}
+    for trial in trials:
+        by_key.setdefault(trial.proposals, []).append(trial)
+    starts = [trial.first_ns for trial in by_key.get((), []) if trial.first_ns is not None]
+    usual_start = sum(starts) / len(starts) if starts else math.inf
+    costs: dict[Key, float] = {}
+    for key, runs in by_key.items():
+        repeats = runs if not key else runs[1:]
+        if repeats:
+            costs[key] = sum(trial.wall_ns for trial in repeats) / len(repeats)
+        else:
+            compiling = max(0.0, (runs[0].first_ns or 0) - usual_start)
+            costs[key] = runs[0].wall_ns - _SAVED_BY_CACHE * compiling
+    return costs
 
 
 def is_measured(trial: Trial) -> bool:

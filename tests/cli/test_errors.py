@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import training
+from training_program import training
 
 PYTHON = sys.executable
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import training
+from training_program import training
 
 PYTHON = sys.executable
 

@@ -18,7 +18,9 @@ class PitstopError(Exception):
         super().__init__(key, values)
         self.key = key
         self.values = values
-        self.program_output = program_output  # the end of the user's program's own error output, shown before the message
+        self.program_output = (
+            program_output  # the end of the user's program's own error output, shown before the message
+        )
 
     def __str__(self) -> str:
         """Untranslated, for logs and test failures; the CLI renders through the catalogue."""

@@ -9,6 +9,7 @@ from pitstop.records import CannotApply, EnvironmentSighting, LoaderSighting, Nu
 from pitstop.treat.ceiling import amdahl
 from pitstop.treat.contract import CannotEdit, View
 from pitstop.treat.roles import evaluation_loaders, training_loaders
+from pitstop.treat.threads import set_threads, threads_now
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -31,9 +32,11 @@ class LoaderWorkers:
     explanation = Text(
         en="The DataLoader prepares batches in other processes while the model computes, and keeps these processes from one epoch to the "
         "next. The step no longer waits while samples are read, decoded and transformed. Random transforms draw from other random "
-        "streams, so that results agree in distribution and not to the bit; each worker needs memory of its own.",
+        "streams, so that results agree in distribution and not to the bit; each worker needs memory of its own. With `threads=n` the "
+        "model's operations use fewer threads, so that every worker has a core to itself.",
         zh="DataLoader 在模型计算的同时由其他进程准备批次，并且这些进程会跨 epoch 保留。训练步不再等待样本的读取、解码和变换。"
-        "随机变换使用另外的随机数流，因此结果在分布上一致而非逐位相同；每个工作进程都需要自己的内存。",
+        "随机变换使用另外的随机数流，因此结果在分布上一致而非逐位相同；每个工作进程都需要自己的内存。"
+        "带 `threads=n` 时，模型的算子使用更少的线程，让每个工作进程独占一个核心。",
     )
 
     def propose(self, view: View) -> tuple[Proposal, ...] | CannotApply:
@@ -64,6 +67,8 @@ class LoaderWorkers:
                 raise CannotEdit("decided_with_training")
         for loader in chosen:
             _edit_loader(draft, view, loader, count)
+        if threads := int(proposal.setting.get("threads", 0)):
+            set_threads(draft, view, threads)
         _guard_main(draft, view)
 
 
@@ -87,18 +92,35 @@ def _ladder(view: View, loaders: tuple[LoaderSighting, ...], *, role: str, ceili
     counts = {1 << power for power in range(cpus.bit_length()) if 1 << power <= cpus} | {cpus, max(cpus - 1, 1)}
     now = {loader.num_workers for loader in loaders}
     prefix = "loader-workers" if role == "training" else "loader-workers-evaluation"
-    return tuple(
-        Proposal(
-            name=f"{prefix}={count}",
+
+    def proposal(count: int, *, threads: int = 0) -> Proposal:
+        return Proposal(
+            name=f"{prefix}={count}" + (f",threads={threads}" if threads else ""),
             treatment=LoaderWorkers.name,
-            setting={"num_workers": count, "role": role},
+            setting={"num_workers": count, "role": role, "threads": threads},
             numerics=Numerics.SAME_DISTRIBUTION,
-            ceiling=ceiling if count > max(now) else inf,
+            ceiling=ceiling if count > max(now) and not threads else inf,
             group=prefix,
         )
-        for count in sorted(counts)
-        if now != {count}
-    )
+
+    wanted = [count for count in sorted(counts) if now != {count}]
+    shared = [
+        proposal(count, threads=left) for count in wanted if role == "training" and (left := _cores_left(view, count))
+    ]
+    return (*shared, *(proposal(count) for count in wanted))
+
+
+def _cores_left(view: View, workers: int) -> int:
+    """Return the threads that leave a core to each worker, or 0 where the present number does, or the model is elsewhere.
+
+    Workers and the threads of the model's operations that together outnumber the cores wait for each other at every operation.
+    """
+    threads = threads_now(view)
+    devices = {forward.device for forward in view.evidence.forwards if forward.num_parameters}
+    if threads is None or devices != {"cpu"} or threads + workers <= view.cpus:
+        return 0
+    left = max(1, view.cpus - workers)
+    return left if left < threads else 0
 
 
 def _edit_loader(draft: "Draft", view: View, loader: LoaderSighting, count: int) -> None:

@@ -11,7 +11,7 @@ from pitstop.treat.contract import CannotEdit, View
 if TYPE_CHECKING:
     from pitstop.treat.edit import Draft
 
-__all__ = ["Threads"]
+__all__ = ["Threads", "set_threads", "threads_now"]
 
 _CALL = "set_num_threads"
 
@@ -31,19 +31,18 @@ class Threads:
 
     def propose(self, view: View) -> tuple[Proposal, ...] | CannotApply:
         """All usable CPUs, all but one, and one; other than the present number."""
-        now = _threads_now(view)
+        now = threads_now(view)
         if now is None:
             return CannotApply(treatment=self.name, reason=say("treat.threads_unknown"))
         counts = sorted({max(view.cpus, 1), max(view.cpus - 1, 1), 1} - {now})
         if not counts:
             return CannotApply(treatment=self.name, reason=say("treat.one_cpu"))
-        how = "call" if _main_text(view).count(f"{_CALL}(") else "environment"
         ceiling = amdahl(view.ledger, "forward", "backward", "optimizer", "evaluation")
         return tuple(
             Proposal(
                 name=f"{self.name}={count}",
                 treatment=self.name,
-                setting={"threads": count, "how": how},
+                setting={"threads": count},
                 numerics=Numerics.SAME_MATH,
                 ceiling=ceiling if count > now else inf,
                 group=self.name,
@@ -53,14 +52,18 @@ class Threads:
 
     def edit(self, draft: "Draft", view: View, proposal: Proposal) -> None:
         """Change the environment, or the call in the main script (added after its imports where it has none)."""
-        count = str(proposal.setting["threads"])
-        if proposal.setting["how"] == "environment":
-            draft.set_environment("OMP_NUM_THREADS", count)
-            return
-        environment = view.evidence.environment
-        if environment is None or environment.script is None:
-            raise CannotEdit("no_script")
-        _edit_script(draft, view, environment.script, count)
+        set_threads(draft, view, int(proposal.setting["threads"]))
+
+
+def set_threads(draft: "Draft", view: View, count: int) -> None:
+    """Let one operation use `count` threads: on the launch line, or in the main script where that sets the number itself."""
+    if not _main_text(view).count(f"{_CALL}("):
+        draft.set_environment("OMP_NUM_THREADS", str(count))
+        return
+    environment = view.evidence.environment
+    if environment is None or environment.script is None:
+        raise CannotEdit("no_script")
+    _edit_script(draft, view, environment.script, str(count))
 
 
 def _edit_script(draft: "Draft", view: View, path: str, count: str) -> None:
@@ -75,7 +78,7 @@ def _edit_script(draft: "Draft", view: View, path: str, count: str) -> None:
     if len(calls) > 1:
         raise CannotEdit("several_calls", path=path, line=file.parsed.position(calls[0]).start.line)
     if calls:
-        value, now = calls[0].args[0].value, _threads_now(view)
+        value, now = calls[0].args[0].value, threads_now(view)
         if not set_where_decided(draft, view, value, stack=(Site(path=path, line=1),), now=now, code=count):
             file.replace(value, count)
         return
@@ -83,7 +86,8 @@ def _edit_script(draft: "Draft", view: View, path: str, count: str) -> None:
     file.insert_after_imports(f"{torch}.{_CALL}({count})", rank=Rank.SETTING)
 
 
-def _threads_now(view: View) -> int | None:
+def threads_now(view: View) -> int | None:
+    """Return how many threads one operation of the training process used, None where that was not seen."""
     environment = view.evidence.environment
     return environment.intra_op_threads if environment is not None else None
 

@@ -33,7 +33,7 @@ lint: setup  ## ruff, mypy strict, import-linter
 
 demo: setup  ## photographs, an ordinary training script, and the patch that makes it faster
 	$(BIN)/python examples/photos/make_photos.py
-	cd examples/photos && ../../$(BIN)/pitstop tune -- ../../$(BIN)/python train.py
+	cd examples/photos && ../../$(BIN)/pitstop tune --budget 6m -- ../../$(BIN)/python train.py
 
 clean:  ## remove what the targets made
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist

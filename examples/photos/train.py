@@ -21,7 +21,9 @@ class PhotoFolder(Dataset):
 
     def __init__(self, root, image_size, train):
         self.classes = sorted(p.name for p in Path(root).iterdir() if p.is_dir())
-        self.samples = [(path, i) for i, name in enumerate(self.classes) for path in sorted(Path(root, name).glob("*.jpg"))]
+        self.samples = [
+            (path, i) for i, name in enumerate(self.classes) for path in sorted(Path(root, name).glob("*.jpg"))
+        ]
         self.image_size = image_size
         self.train = train
 

@@ -5,7 +5,7 @@ from math import inf, isinf
 import msgspec
 import pytest
 
-from pitstop.records import CannotApply, Ledger
+from pitstop.records import CannotApply, Ledger, Proposal
 from pitstop.treat import CannotEdit, LoaderRoles, View, build_change, propose_all, treatment_named, unified_diff
 from treat.golden import ROOT, view_of
 
@@ -15,7 +15,12 @@ WORKERS = treatment_named("loader-workers")
 def counts(view: View) -> list[int]:
     answer = WORKERS.propose(view)
     assert not isinstance(answer, CannotApply)
-    return [int(item.setting["num_workers"]) for item in answer if item.setting["role"] == "training"]
+    return [int(item.setting["num_workers"]) for item in plain(answer) if item.setting["role"] == "training"]
+
+
+def plain(answer: tuple[Proposal, ...]) -> list[Proposal]:
+    """The proposals that leave the model's threads alone."""
+    return [item for item in answer if not item.setting["threads"]]
 
 
 def with_cpus(name: str, cpus: int) -> View:
@@ -35,13 +40,15 @@ def test_fewer_workers_than_now_are_tried_too_with_an_unknown_gain():
     view = msgspec.structs.replace(view, evidence=msgspec.structs.replace(view.evidence, loaders=loaders))
     answer = WORKERS.propose(view)
     assert not isinstance(answer, CannotApply)
-    assert {item.setting["num_workers"]: isinf(item.ceiling) for item in answer} == {1: True, 2: True, 4: False}
+    assert {item.setting["num_workers"]: isinf(item.ceiling) for item in plain(answer)} == {1: True, 2: True, 4: False}
 
 
 def test_the_ceiling_is_the_share_of_waiting():
     answer = WORKERS.propose(view_of("flat_notebook"))
     assert not isinstance(answer, CannotApply)
-    assert answer[0].ceiling == pytest.approx(1 / (1 - 0.40))
+    assert plain(answer)[0].ceiling == pytest.approx(1 / (1 - 0.40))
+    assert answer[0].setting["threads"], "the gain of fewer threads with workers is not known beforehand"
+    assert answer[0].ceiling == inf
 
 
 def test_an_empty_ledger_gives_no_ceiling():
@@ -67,6 +74,44 @@ def test_evaluation_that_costs_nothing_gets_no_proposal():
     proposals = WORKERS.propose(msgspec.structs.replace(view, ledger=ledger))
     assert not isinstance(proposals, CannotApply)
     assert {item.setting["role"] for item in proposals} == {"training"}
+
+
+def with_threads(view: View, threads: int, device: str = "cpu") -> View:
+    evidence = view.evidence
+    assert evidence.environment is not None
+    environment = msgspec.structs.replace(evidence.environment, intra_op_threads=threads)
+    forwards = tuple(msgspec.structs.replace(forward, device=device) for forward in evidence.forwards)
+    return msgspec.structs.replace(
+        view, evidence=msgspec.structs.replace(evidence, environment=environment, forwards=forwards)
+    )
+
+
+@pytest.mark.parametrize(
+    ("cpus", "threads", "device", "expected"),
+    [
+        (2, 2, "cpu", {1: 1, 2: 1}),
+        (8, 8, "cpu", {1: 7, 2: 6, 4: 4, 7: 1, 8: 1}),
+        (8, 4, "cpu", {7: 1, 8: 1}),  # up to four workers there are cores for everybody
+        (2, 1, "cpu", {}),
+        (8, 8, "cuda:0", {}),
+    ],
+)
+def test_workers_that_would_share_cores_with_the_model_are_also_tried_with_fewer_threads(
+    cpus, threads, device, expected
+):
+    answer = WORKERS.propose(with_threads(with_cpus("flat_notebook", cpus), threads, device))
+    assert not isinstance(answer, CannotApply)
+    assert {
+        item.setting["num_workers"]: item.setting["threads"] for item in answer if item.setting["threads"]
+    } == expected
+
+
+def test_fewer_threads_with_workers_are_part_of_the_launch_line():
+    view = with_threads(with_cpus("flat_notebook", 2), 2)
+    proposal = next(item for item in propose_all(view)[0] if item.name == "loader-workers=1,threads=1")
+    change = build_change((proposal,), view)
+    assert change.env == {"OMP_NUM_THREADS": "1"}
+    assert "num_workers=1" in "".join(change.files.values())
 
 
 def test_an_iterable_dataset_is_refused_with_the_reason():

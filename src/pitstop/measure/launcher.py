@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -42,6 +43,8 @@ class Launched:
         self.exit_status: int | None = None  # of the launcher process itself, as Popen.returncode
         self.rusage_cpu_ns = 0
         self.rusage_peak_bytes = 0
+        # The kernel counts what a process held before exec, and until then it shares pitstop's own memory.
+        self._peak_before_exec_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         self._process = process
         self._report_fd = report_fd
         self._pending = b""
@@ -81,7 +84,8 @@ class Launched:
             self.exit_status = os.waitstatus_to_exitcode(status)
             self._process.returncode = self.exit_status
             self.rusage_cpu_ns = int((usage.ru_utime + usage.ru_stime) * 1e9)
-            self.rusage_peak_bytes = usage.ru_maxrss * 1024
+            peak_bytes = usage.ru_maxrss * 1024
+            self.rusage_peak_bytes = peak_bytes if peak_bytes > self._peak_before_exec_bytes else 0
         return True
 
     def stop(self, *, grace_s: float = 10.0) -> None:

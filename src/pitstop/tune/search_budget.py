@@ -8,10 +8,11 @@ from pitstop.tune.search_gating import gated
 __all__ = ["affordable_looks", "can_screen", "check_cost_ns", "confirm_cost_ns", "too_tight_to_screen", "trial_cost_ns"]
 
 
-def trial_cost_ns(key: Key, *, facts: Facts, table: Table) -> float:
+def trial_cost_ns(key: Key, *, facts: Facts, table: Table, repeat: bool = False) -> float:
     """Return the expected cost of one trial: as seen for this set, else as for its dearest member or relative.
 
-    A relative is another setting of the same treatment: once one compiled trial was seen, others cost as much.
+    A relative is another setting of the same treatment: once one compiled trial was seen, others cost as much; with `repeat` as
+    much as that one would again, its compiler cache filled.
     """
     if key in table.wall_ns:
         return table.wall_ns[key]
@@ -20,7 +21,7 @@ def trial_cost_ns(key: Key, *, facts: Facts, table: Table) -> float:
     members = {treatment[name] for name in key}
     seen = [
         cost
-        for other, cost in table.first_wall_ns.items()
+        for other, cost in (table.wall_ns if repeat else table.first_wall_ns).items()
         if len(other) == 1 and treatment[other[0]] in members and other not in table.failures
     ]
     return max([baseline, *seen]) if len(key) > 1 else (sum(seen) / len(seen) if seen else baseline)
@@ -33,12 +34,16 @@ def check_cost_ns(key: Key, *, facts: Facts, table: Table) -> float:
     seen = [report.wall_ns for report in facts.reports]
     if seen:
         return sum(seen) / len(seen)
-    return facts.options.numerics_runs * table.wall_ns.get((), 0.0)
+    # Equivalence runs compile in a mode of their own, so the first of them finds no cache.
+    members = [other for other in table.first_wall_ns if other and set(other) <= set(key)]
+    compiling = max((table.first_wall_ns[other] - table.wall_ns[other] for other in members), default=0.0)
+    return facts.options.numerics_runs * table.wall_ns.get((), 0.0) + max(0.0, compiling)
 
 
 def confirm_cost_ns(keys: tuple[Key, ...], *, pairs: int, facts: Facts, table: Table) -> float:
     """Return the expected cost of that many pairs, one baseline shared by all finalists."""
-    half = table.wall_ns.get((), 0.0) + sum(trial_cost_ns(key, facts=facts, table=table) for key in keys)
+    costs = (trial_cost_ns(key, facts=facts, table=table, repeat=True) for key in keys)
+    half = table.wall_ns.get((), 0.0) + sum(costs)
     return pairs * half
 
 

@@ -21,11 +21,11 @@ from pitstop.tune.search_budget import (
 )
 from pitstop.tune.search_combining import climb
 from pitstop.tune.search_confirming import Confirming, Finalist
-from pitstop.tune.search_facts import Facts, Table, is_measured
+from pitstop.tune.search_facts import Facts, Table, canonical, is_measured
 from pitstop.tune.search_finish import finish
 from pitstop.tune.search_gating import clear, excluded_by_gates, report_on
 from pitstop.tune.search_ranking import best_known, choose_finalists
-from pitstop.tune.search_screening import everything, groups_of, next_single, untried
+from pitstop.tune.search_screening import clearly_pays, everything, groups_of, next_single, survivors, untried
 from pitstop.tune.search_walk import Unknown, View, Wanted, walk
 
 __all__ = ["Combining", "Finished", "Gating", "Phase", "Screening", "plan"]
@@ -89,9 +89,31 @@ def _plan_screening(facts: Facts, table: Table) -> Action | Phase:
     if len(facts.trials) >= facts.options.most_trials:
         wanted = None
     best = _best(facts, table)
+    if wanted is not None and _crowds_out_combination(wanted, facts=facts, table=table):
+        wanted = None
     if wanted is not None and can_screen(wanted, best=best, facts=facts, table=table):
         return _measure(wanted, table=table)
     return _measure((), table=table) if _lacks_closing_baseline(facts, table, best) else Combining()
+
+
+def _crowds_out_combination(wanted: Key, *, facts: Facts, table: Table) -> bool:
+    """Whether a trial of `wanted` would take the time in which what already clearly pays could be tried together.
+
+    Together they gain more than what is left to screen is likely to; the reserve of `can_screen` is for the best single only.
+    """
+    excluded, _forbidden = excluded_by_gates(facts)
+    sure = [
+        key for key in survivors(facts, table, excluded=excluded) if clearly_pays(table.estimates[key], facts=facts)
+    ]
+    together = canonical((name for key in sure for name in key), proposals=facts.proposals)
+    if len(sure) < 2 or together in table.runs:
+        return False
+    baseline = table.wall_ns.get((), 0.0)
+    left = msgspec.structs.replace(
+        facts, spent_ns=facts.spent_ns + round(trial_cost_ns(wanted, facts=facts, table=table) + baseline)
+    )
+    fits_now = can_screen(together, best=together, facts=facts, table=table)
+    return fits_now and not can_screen(together, best=together, facts=left, table=table)
 
 
 def _plan_combining(facts: Facts, table: Table) -> Action | Phase:

@@ -54,6 +54,13 @@ def test_a_stored_run_is_reported_again(pitstop, tmp_path):
     assert (tmp_path / "again.md").read_text().strip()
 
 
+def test_the_version_is_told_without_a_command(pitstop):
+    from pitstop import __version__
+
+    done = pitstop("--version")
+    assert (done.returncode, done.stdout) == (0, f"pitstop {__version__}\n")
+
+
 def test_help_is_one_screen_and_imports_no_framework():
     code = (
         "import sys; from pitstop.cli import main\n"

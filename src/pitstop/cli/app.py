@@ -43,6 +43,14 @@ def _wanted_language(given: list[str]) -> str | None:
     return None
 
 
+def _show_version(value: bool) -> None:
+    if value:
+        from pitstop import __version__  # noqa: PLC0415
+
+        typer.echo(f"pitstop {__version__}")
+        raise typer.Exit
+
+
 def _app() -> typer.Typer:
     from pitstop.cli import profile, report, tune  # noqa: PLC0415  after the language is known: help texts are read at import
 
@@ -57,14 +65,11 @@ def _app() -> typer.Typer:
     @app.callback()
     def options(  # pyright: ignore[reportUnusedFunction]
         lang: str | None = typer.Option(None, help=say("cli.help_lang", languages="|".join(LANGUAGES))),
-        version: bool = typer.Option(False, "--version", help=say("cli.help_version")),
+        version: bool = typer.Option(
+            False, "--version", help=say("cli.help_version"), is_eager=True, callback=_show_version
+        ),
     ) -> None:
-        del lang
-        if version:
-            from pitstop import __version__  # noqa: PLC0415
-
-            typer.echo(f"pitstop {__version__}")
-            raise typer.Exit
+        del lang, version
 
     for command in (profile.command, tune.command, report.command):
         app.command(name=command.__module__.rsplit(".", 1)[-1], help=command.__doc__)(command)

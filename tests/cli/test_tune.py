@@ -37,7 +37,7 @@ def main():
 if __name__ == "__main__":
     main()
 """
-OPTIONS = ["--tolerate-load", "--budget", "4m", "--only", "fused-optimizer,threads", "--json", "out.json"]
+OPTIONS = ["--tolerate-load", "--budget", "90s", "--only", "fused-optimizer,threads", "--json", "out.json"]
 
 
 def digest(folder: Path) -> dict[str, str]:

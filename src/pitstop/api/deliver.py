@@ -3,7 +3,7 @@
 import msgspec
 
 from pitstop.api.setup import Setup
-from pitstop.measure.sandbox import describe
+from pitstop.measure.sandbox import describe, remove_tree
 from pitstop.messages import language
 from pitstop.records import Change, Trial, Verdict
 from pitstop.records.results import (
@@ -56,6 +56,8 @@ def deliver(
     setup.folder.write("report.html", tune_html(result))
     setup.folder.write("report.md", tune_markdown(result))
     setup.folder.write("tune.json", to_json(result))
+    for name in ("scratch", "compile-cache"):  # only trials to come would have needed them
+        remove_tree(setup.folder.path / name)
     return result
 
 

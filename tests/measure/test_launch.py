@@ -141,9 +141,9 @@ def test_ctrl_c_at_a_terminal_reaches_the_program_once(tmp_path):
 
     read_until(b"up")
     os.write(terminal, b"\x03")
-    read_until(b"got 2")
+    read_until(b"got 2\r\n")
     os.kill(pid, signal.SIGTERM)
-    read_until(b"got 15")
+    read_until(b"got 15\r\n")
     assert output.count(b"got 2\r\n") == 1
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 42
     os.close(terminal)

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn as nn
-import torch.nn.functional as F
 from PIL import Image
 from torch.utils.data import DataLoader, Dataset
 
@@ -50,53 +49,32 @@ class PhotoFolder(Dataset):
         return image.resize((self.image_size, self.image_size), Image.Resampling.BICUBIC, box=box)
 
 
-class LayerNorm2d(nn.Module):
-    """Normalises over the channels of each pixel, so that small batches do not matter."""
-
-    def __init__(self, channels, eps=1e-6):
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(channels))
-        self.bias = nn.Parameter(torch.zeros(channels))
-        self.eps = eps
-
-    def forward(self, x):
-        mean = x.mean(1, keepdim=True)
-        var = (x - mean).pow(2).mean(1, keepdim=True)
-        x = (x - mean) / torch.sqrt(var + self.eps)
-        return self.weight[:, None, None] * x + self.bias[:, None, None]
-
-
-def hard_swish(x):
-    return x * F.relu6(x + 3) / 6
-
-
-class InvertedResidual(nn.Module):
-    def __init__(self, width, expansion=4):
-        super().__init__()
-        hidden = width * expansion
-        self.expand = nn.Conv2d(width, hidden, 1)
-        self.norm1 = LayerNorm2d(hidden)
-        self.depthwise = nn.Conv2d(hidden, hidden, 3, padding=1, groups=hidden)
-        self.norm2 = LayerNorm2d(hidden)
-        self.project = nn.Conv2d(hidden, width, 1)
-
-    def forward(self, x):
-        out = hard_swish(self.norm1(self.expand(x)))
-        out = hard_swish(self.norm2(self.depthwise(out)))
-        return x + self.project(out)
-
-
 class PhotoNet(nn.Module):
-    def __init__(self, num_classes, width=16, depth=6, patch_size=4):
+    """Three blocks of convolution and pooling, then two fully connected layers."""
+
+    def __init__(self, num_classes, image_size, hidden=1024):
         super().__init__()
-        self.stem = nn.Conv2d(3, width, patch_size, stride=patch_size)
-        self.norm = LayerNorm2d(width)
-        self.blocks = nn.Sequential(*[InvertedResidual(width) for _ in range(depth)])
-        self.fc = nn.Linear(width, num_classes)
+        self.features = nn.Sequential(
+            nn.Conv2d(3, 16, 3, padding=1),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Conv2d(16, 32, 3, padding=1),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Conv2d(32, 64, 3, padding=1),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+        )
+        self.classifier = nn.Sequential(
+            nn.Flatten(),
+            nn.Dropout(0.5),
+            nn.Linear(64 * (image_size // 8) ** 2, hidden),
+            nn.ReLU(),
+            nn.Linear(hidden, num_classes),
+        )
 
     def forward(self, x):
-        x = self.blocks(self.norm(self.stem(x)))
-        return self.fc(x.mean(dim=(2, 3)))
+        return self.classifier(self.features(x))
 
 
 @torch.no_grad()
@@ -115,8 +93,8 @@ def main():
     parser.add_argument("--data", default="data")
     parser.add_argument("--epochs", type=int, default=15)
     parser.add_argument("--batch-size", type=int, default=8)
-    parser.add_argument("--image-size", type=int, default=64)
-    parser.add_argument("--lr", type=float, default=3e-3)
+    parser.add_argument("--image-size", type=int, default=96)
+    parser.add_argument("--lr", type=float, default=5e-4)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--checkpoint", default="checkpoint.pt")
     args = parser.parse_args()
@@ -131,9 +109,9 @@ def main():
     train_loader = DataLoader(train_set, batch_size=args.batch_size, shuffle=True)
     val_loader = DataLoader(val_set, batch_size=args.batch_size)
 
-    model = PhotoNet(num_classes=len(train_set.classes)).to(device)
+    model = PhotoNet(len(train_set.classes), args.image_size).to(device)
     criterion = nn.CrossEntropyLoss()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr, weight_decay=0.05)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr)
 
     for epoch in range(args.epochs):
         model.train()

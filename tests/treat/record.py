@@ -230,5 +230,6 @@ KEYS["environment"] = {
     "affinity_cpus": 2,
     "cpu_capability": "AVX512",
     "start_method": "fork",
+    "allocator": "glibc 2.36",
 }
 OUT.write_text(json.dumps(KEYS, ensure_ascii=False, indent=1) + "\n", "utf-8")

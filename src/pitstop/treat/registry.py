@@ -6,6 +6,7 @@ from pitstop.treat.compile_model import Compile
 from pitstop.treat.contract import Treatment
 from pitstop.treat.fused_optimizer import FusedOptimizer
 from pitstop.treat.loader_workers import LoaderWorkers
+from pitstop.treat.malloc_reuse import MallocReuse
 from pitstop.treat.pin_memory import PinMemory
 from pitstop.treat.threads import Threads
 
@@ -19,6 +20,7 @@ TREATMENTS: tuple[Treatment, ...] = (
     ChannelsLast(),
     FusedOptimizer(),
     Threads(),
+    MallocReuse(),
 )
 
 

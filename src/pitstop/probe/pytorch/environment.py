@@ -3,13 +3,17 @@
 import multiprocessing
 import os
 import re
+import resource
 import sys
 from typing import Any
 
 from ..processes import command_line
 
 _AGAIN_AFTER_STEPS = 3
+_FAULTS_OVER_STEPS = 5  # counted once the first steps have filled the caches
 _MAX_SOURCE_BYTES = 4 << 20
+# Libraries that take malloc's place when they are preloaded or linked, as their file names begin.
+_ALLOCATOR = re.compile(r"/lib(jemalloc|tcmalloc|mimalloc|hoard|snmalloc|rpmalloc|tbbmalloc_proxy|scudo|lockless)[^/]*$", re.MULTILINE)
 _GUARD = re.compile(
     r"^if\s*\(?\s*(__name__\s*==\s*['\"]__main__['\"]|['\"]__main__['\"]\s*==\s*__name__)\s*\)?\s*:", re.MULTILINE
 )
@@ -33,12 +37,20 @@ class Environment:
             return
         self._used = True
         self._write()
-        session.clock.after(_AGAIN_AFTER_STEPS, self._write)
+        session.clock.after(_AGAIN_AFTER_STEPS, self._settled)
         if session.sampler is not None:
             session.sampler.start()
 
-    def _write(self):
-        self._hooked.session.sightings.write("environment", **describe(self._hooked.torch))
+    def _settled(self):
+        self._write()
+        start = _page_faults()
+        self._hooked.session.clock.after(
+            _FAULTS_OVER_STEPS,
+            lambda: self._write(page_faults_per_step=(_page_faults() - start) / _FAULTS_OVER_STEPS),
+        )
+
+    def _write(self, **more):
+        self._hooked.session.sightings.write("environment", **describe(self._hooked.torch), **more)
 
 
 def describe(torch):
@@ -63,7 +75,27 @@ def describe(torch):
         "affinity_cpus": len(os.sched_getaffinity(0)),
         "cpu_capability": backend.get_cpu_capability() if hasattr(backend, "get_cpu_capability") else None,
         "start_method": multiprocessing.get_start_method(allow_none=True),
+        "allocator": _allocator(),
+        "allocator_settings": sorted(name for name in os.environ if _tunes_malloc(name)),
     }
+
+
+def _page_faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+
+def _tunes_malloc(name):
+    return name.startswith("MALLOC_") or (name == "GLIBC_TUNABLES" and "malloc." in os.environ[name])
+
+
+def _allocator():
+    """What serves malloc in this process, None where that cannot be told (no glibc, no /proc)."""
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
+            found = _ALLOCATOR.search(file.read())
+        return found.group(1) if found else os.confstr("CS_GNU_LIBC_VERSION")
+    except (OSError, ValueError):
+        return None
 
 
 def _has_main_guard(script):

@@ -1,7 +1,7 @@
 """Make the demo's data: the photographs that scikit-learn and scikit-image ship, cut into JPEG files of ordinary web size.
 
 Every photograph becomes a class of its own: a window of 45-90 % of its sides is cut at a random place and saved at
-640x480 or 800x600, as a web site would store it. Nothing else is done to the pixels. Training crops come from the left 70 % of
+800x600 or 1024x768, as a web site would store it. Nothing else is done to the pixels. Training crops come from the left 70 % of
 a photograph and validation crops from the right 70 %: they overlap in the middle, but validation sees parts never trained on.
 
     python make_photos.py [--out data] [--train 24] [--val 4] [--seed 0]
@@ -33,7 +33,7 @@ PHOTOGRAPHS = {
     "rocket": SKIMAGE / "rocket.jpg",
     "tissue": SKIMAGE / "ihc.png",
 }
-WEB_SIZES = ((640, 480), (800, 600))
+WEB_SIZES = ((800, 600), (1024, 768))
 JPEG_QUALITY = 90
 WIDTH_OF_A_SPLIT = 0.7  # training sees the left 70 % of a photograph, validation the right 70 %
 
@@ -52,7 +52,7 @@ def cut(photograph: Image.Image, split: str, rng: random.Random) -> Image.Image:
 
 def make(out: Path, counts: dict[str, int], seed: int) -> int:
     """Write all files below `out` and return their number; 0 where they were there already."""
-    recipe = {"counts": counts, "seed": seed, "classes": sorted(PHOTOGRAPHS), "version": 3}
+    recipe = {"counts": counts, "seed": seed, "classes": sorted(PHOTOGRAPHS), "version": 4}
     stamp = out / "recipe.json"
     if stamp.exists() and json.loads(stamp.read_text()) == recipe:
         return 0

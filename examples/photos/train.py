@@ -91,7 +91,7 @@ def evaluate(model, loader, device):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", default="data")
-    parser.add_argument("--epochs", type=int, default=15)
+    parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--batch-size", type=int, default=8)
     parser.add_argument("--image-size", type=int, default=96)
     parser.add_argument("--lr", type=float, default=5e-4)
@@ -127,7 +127,7 @@ def main():
                 print(f"epoch {epoch} step {step}/{len(train_loader)} loss {loss.item():.4f}")
         accuracy = evaluate(model, val_loader, device)
         print(f"epoch {epoch} val_accuracy {accuracy:.4f} time {time.time() - start:.1f}s")
-        torch.save({"epoch": epoch, "model": model.state_dict(), "optimizer": optimizer.state_dict()}, args.checkpoint)
+        torch.save(model.state_dict(), args.checkpoint)
 
 
 if __name__ == "__main__":

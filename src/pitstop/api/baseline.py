@@ -22,7 +22,7 @@ _OBSERVE_NS = 8_000_000_000
 _OBSERVE_STEPS = 30
 # Shares of the budget: until the first step there must be, and what one timing window may take.
 _START_SHARE = 0.5
-_WINDOW_SHARE = 1 / 75
+_WINDOW_SHARE = 1 / 100
 _WINDOW_NS = (3_000_000_000, 20_000_000_000)
 
 

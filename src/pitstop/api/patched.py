@@ -11,7 +11,8 @@ __all__ = ["measure_patched"]
 
 _MAX_PAIRS = 4
 _MIN_PAIRS = 2
-_LEAST_TIMEOUT_S = 20.0
+_SHORTEST_S = 5.0  # no program that uses torch ends sooner
+_OVERRUN = 1.1  # what is left of the budget may be exceeded by this much once the runs have begun
 
 
 def measure_patched(
@@ -26,25 +27,30 @@ def measure_patched(
         return None, ()
     by_clock = Patched(speedup=finish.speedup, ci=finish.ci, pairs=finish.pairs, how="step-clock")
     # One patched and one original run per pair, and an original takes `speedup` times as long.
-    cap_s = max(_LEAST_TIMEOUT_S, left_s / (_MIN_PAIRS * (1 + finish.speedup)))
+    share = 1 + finish.speedup
+    cap_s = left_s / (_MIN_PAIRS * share)
+    if cap_s < _SHORTEST_S:
+        return by_clock, (_too_little(left_s),)
     times: dict[bool, list[float]] = {True: [], False: []}
     pairs = _MIN_PAIRS
     while len(times[False]) < pairs or len(times[True]) < pairs:
         taken = len(times[True]) + len(times[False])
-        treated = not order_of_pairs(pairs)[
-            taken
-        ]  # the patched program first, so that one that does not end is known at once
-        timeout_s = cap_s if treated else cap_s * 2 * finish.speedup
+        # The patched program first, so that one that does not end in time is known at once.
+        treated = not order_of_pairs(pairs)[taken]
+        timeout_s = cap_s * _OVERRUN * (1 if treated else 2 * finish.speedup)
         took = _whole_run(bench, change=change if treated else Change(), treated=treated, timeout_s=timeout_s)
         if took is None:
-            why = NotMeasured(what=say("tune.what_patched"), why=say("tune.why_patched_long", seconds=timeout_s))
-            return by_clock, (why,)
+            return by_clock, (_too_little(left_s),)
         times[treated].append(took)
         if taken == 0:
-            affordable = int(left_s / (took * (1 + finish.speedup)))
-            pairs = max(_MIN_PAIRS, min(_MAX_PAIRS, affordable))
+            pairs = max(_MIN_PAIRS, min(_MAX_PAIRS, int(left_s / (took * share))))
     compared = estimate(log_ratios(times[False], times[True]))
     return Patched(speedup=compared.speedup, ci=t_interval(compared), pairs=pairs, how="end-to-end"), ()
+
+
+def _too_little(left_s: float) -> NotMeasured:
+    why = say("tune.why_patched_long", seconds=max(0.0, left_s), pairs=_MIN_PAIRS)
+    return NotMeasured(what=say("tune.what_patched"), why=why)
 
 
 def _whole_run(bench: Bench, *, change: Change, treated: bool, timeout_s: float) -> float | None:

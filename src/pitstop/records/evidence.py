@@ -130,7 +130,9 @@ class EnvironmentSighting(msgspec.Struct, frozen=True, kw_only=True, tag="enviro
     affinity_cpus: int
     cpu_capability: str | None
     start_method: str | None  # multiprocessing
-    allocator: str | None = None  # "glibc 2.36", or the library that took malloc's place ("jemalloc"); None if not known
+    allocator: str | None = (
+        None  # "glibc 2.36", or the library that took malloc's place ("jemalloc"); None if not known
+    )
     allocator_settings: tuple[str, ...] = ()  # names of the environment variables that tune it already
     page_faults_per_step: float | None = None  # of this process, served without reading; None before they were counted
 

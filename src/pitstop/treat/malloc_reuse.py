@@ -30,7 +30,8 @@ class MallocReuse:
     explanation = Text(
         en="glibc returns large freed blocks to the kernel at once, and the next step gets them back page by page, each zeroed anew. Two "
         "environment variables let it keep them. Values do not change; the memory in use stays near its peak.",
-        zh="glibc 会立刻把释放的大块内存还给内核，下一步又逐页取回，每页都要重新清零。两个环境变量让它保留这些内存。数值不变；内存占用会保持在峰值附近。",
+        zh="glibc 会立刻把释放的大块内存还给内核，下一步又逐页取回，每页都要重新清零。"
+        "两个环境变量让它保留这些内存。数值不变；内存占用会保持在峰值附近。",
     )
 
     def propose(self, view: View) -> tuple[Proposal, ...] | CannotApply:

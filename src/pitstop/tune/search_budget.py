@@ -9,22 +9,33 @@ __all__ = ["affordable_looks", "can_screen", "check_cost_ns", "confirm_cost_ns",
 
 
 def trial_cost_ns(key: Key, *, facts: Facts, table: Table, repeat: bool = False) -> float:
-    """Return the expected cost of one trial: as seen for this set, else as for its dearest member or relative.
+    """Return the expected cost of one trial: as seen for this set, else from its largest part that was measured.
 
-    A relative is another setting of the same treatment: once one compiled trial was seen, others cost as much; with `repeat` as
-    much as that one would again, its compiler cache filled.
+    What a member adds beyond the baseline (a compiler, workers to start) is added to that part; of a member that was not measured,
+    a relative says it: another setting of the same treatment. With `repeat` as much as it would again, a compiler's cache filled.
     """
     if key in table.wall_ns:
         return table.wall_ns[key]
     baseline = table.wall_ns.get((), 0.0)
+    walls = table.wall_ns if repeat else table.first_wall_ns
     treatment = {proposal.name: proposal.treatment for proposal in facts.proposals}
-    members = {treatment[name] for name in key}
-    seen = [
-        cost
-        for other, cost in (table.wall_ns if repeat else table.first_wall_ns).items()
-        if len(other) == 1 and treatment[other[0]] in members and other not in table.failures
-    ]
-    return max([baseline, *seen]) if len(key) > 1 else (sum(seen) / len(seen) if seen else baseline)
+
+    def alone(name: str) -> float:
+        if (name,) in walls:
+            return walls[name,]
+        seen = [
+            cost
+            for other, cost in walls.items()
+            if len(other) == 1 and treatment[other[0]] == treatment[name] and other not in table.failures
+        ]
+        return sum(seen) / len(seen) if seen else baseline
+
+    if len(key) == 1:
+        return alone(key[0])
+    parts = [other for other in table.estimates if len(other) > 1 and set(other) < set(key)]
+    part = max(parts, key=len, default=())
+    added = sum(max(0.0, alone(name) - baseline) for name in key if name not in part)
+    return table.wall_ns.get(part, baseline) + added
 
 
 def check_cost_ns(key: Key, *, facts: Facts, table: Table) -> float:
@@ -47,15 +58,15 @@ def confirm_cost_ns(keys: tuple[Key, ...], *, pairs: int, facts: Facts, table: T
     return pairs * half
 
 
-def can_screen(key: Key, *, best: Key, facts: Facts, table: Table) -> bool:
-    """Whether a trial of `key`, its closing baseline, and then check and least confirmation of the best fit the budget."""
+def can_screen(key: Key, *, best: Key, facts: Facts, table: Table, trials: int = 1) -> bool:
+    """Whether a trial of `key` (or so many like it), its closing baseline, and then check and least confirmation of the best fit."""
     if facts.options.budget_ns is None:
         return True
     finalist = max((best, key), key=lambda one: trial_cost_ns(one, facts=facts, table=table))
     reserve = confirm_cost_ns((finalist,), pairs=facts.options.looks[0], facts=facts, table=table)
     reserve += check_cost_ns(finalist, facts=facts, table=table)
     cost = trial_cost_ns(key, facts=facts, table=table) + (table.wall_ns.get((), 0.0) if key else 0.0)
-    return cost + reserve <= facts.left_ns
+    return trials * cost + reserve <= facts.left_ns
 
 
 def too_tight_to_screen(*, candidates: int, facts: Facts, table: Table) -> bool:

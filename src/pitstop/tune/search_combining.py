@@ -1,14 +1,17 @@
 """Which survivors go together: the full combination first, because it is usually right, then only what pays."""
 
+import math
 from collections.abc import Iterator
 
-from pitstop.records import Proposal
+from pitstop.records import Numerics, Proposal
 from pitstop.stats.screening import ScreenEstimate
 from pitstop.tune.search_actions import Key
+from pitstop.tune.search_budget import trial_cost_ns
 from pitstop.tune.search_facts import canonical
 from pitstop.tune.search_ranking import best_known
 from pitstop.tune.search_screening import (
     beyond_ceiling,
+    clearly_harms,
     clearly_pays,
     groups_of,
     knee,
@@ -25,6 +28,10 @@ _MOST_ROUNDS = 3
 # The full combination is taken as it is when it keeps this share of what its members gained one by one, beyond the best
 # single: gains of members that work on the same part of the step overlap (Amdahl), and two halves would not pay.
 _FULL_KEEPS = 0.5
+# What harmed alone is tried before everything else where Amdahl leaves it so much and its trial costs about one of the baseline.
+_GREAT_POTENTIAL = 1.25
+_NO_DEARER = 1.5
+_BEYOND_ROUNDING = frozenset({Numerics.PRECISION, Numerics.TRAINING})
 
 Found = tuple[Key, ScreenEstimate]
 
@@ -32,21 +39,23 @@ Found = tuple[Key, ScreenEstimate]
 def climb(view: View) -> Measuring[Key]:
     """Return (as the generator's value) the best set found; () where nothing pays.
 
-    Survivors of screening together; then everything that did not clearly harm, at once, since some treatments gain only
-    in company (more workers only with fewer threads); then single changes, until none pays.
+    Survivors of screening together; on top of them what harmed alone but could gain most now, because workers may take
+    processor time from the model until the model needs less of it; then everything that did not clearly harm, at once,
+    since some treatments gain only in company (more workers only with fewer threads); then single changes, until none pays.
     """
     singles = [key for key in survivors(view.facts, view.table, excluded=view.excluded) if key not in view.forbidden]
     if not singles:
         return best_known(view)  # a set may pay of which no member was seen to pay alone
     sure = [key for key in singles if clearly_pays(view.table.estimates[key], facts=view.facts)]
     found = yield from _combine(sure or singles, view=view)
+    found = yield from _with_moved_bottleneck(found, view=view)
     found = yield from _with_everything(found, view=view)
     for _ in range(_MOST_ROUNDS):
         before = found
-        for change in (*_additions(found, view=view), *_swaps(found, view=view)):
+        for change in (*_additions(found, view=view), *_swaps(found, view=view), *_second_chances(found, view=view)):
             # a later change is tried on top of what the round has gained so far
             key = _apply([change], found[0], view=view)
-            if key not in view.forbidden and key != found[0]:
+            if key not in view.forbidden and key != found[0] and not _contained(change, found, view=view):
                 found = yield from _better(key, found, view=view)
         if found[0] == before[0]:
             break
@@ -73,9 +82,26 @@ def _combine(singles: list[Key], *, view: View) -> Measuring[Found]:
     return found
 
 
+def _with_moved_bottleneck(found: Found, *, view: View) -> Measuring[Found]:
+    """Add one setting of each group that harmed alone and whose share of the step has become large, if its trial is no dearer."""
+    baseline = view.table.wall_ns.get((), 0.0)
+    for group, settings in _harmful_alone(found, view=view):
+        dear = trial_cost_ns((settings[0].name,), facts=view.facts, table=view.table) > _NO_DEARER * baseline
+        key = _apply([settings[0]], found[0], view=view)
+        if _potential(group, found) < _GREAT_POTENTIAL or dear or key in view.forbidden:
+            continue
+        if not _contained(settings[0], found, view=view):
+            found = yield from _better(key, found, view=view)
+    return found
+
+
 def _with_everything(found: Found, *, view: View) -> Measuring[Found]:
     """Add all additions at once, also with the next setting up a ladder; where that pays, leave out what does not."""
-    additions = [one for one in _additions(found, view=view) if _harmless(one, view=view)]
+    additions = [
+        one
+        for one in _additions(found, view=view)
+        if _harmless(one, view=view) and not _changes_numbers(one, found, view)
+    ]
     start = found
     for swap in (None, *_swaps(found, view=view, upward=True)):
         changes = [*additions, swap] if swap else additions
@@ -126,16 +152,63 @@ def _additions(found: Found, *, view: View) -> Iterator[Proposal]:
     for ladder in groups_of(view.facts.proposals):
         if any(one.name in found[0] for one in ladder):
             continue
-        best = knee(ladder, facts=view.facts, table=view.table, excluded=view.excluded)
-        candidate = next((one for one in ladder if (one.name,) == best), None) or next(
-            (one for one in ladder if one.name not in bad), None
-        )
+        candidate = _best_measured(ladder, view=view) or next((one for one in ladder if one.name not in bad), None)
         if candidate is None or beyond_ceiling(candidate, facts=view.facts, speedup=found[1].speedup):
             continue
-        alone = view.table.estimates.get((candidate.name,))
-        if alone is None or alone.log_ratio + 2 * alone.standard_error > 0:
+        if not clearly_harms(candidate, table=view.table):
             additions.append(candidate)
     yield from sorted(additions, key=lambda one: -_single_gain(one.name, view=view))
+
+
+def _second_chances(found: Found, *, view: View) -> Iterator[Proposal]:
+    """Yield the settings whose trial alone was not worth its time, and those that harmed alone, of groups outside the set."""
+    bad = view.excluded | unusable_singles(view.table)
+    for _ladder, settings in _harmful_alone(found, view=view):
+        yield from settings
+    for ladder in groups_of(view.facts.proposals):
+        best = _best_measured(ladder, view=view)
+        inside = any(one.name in found[0] for one in ladder)
+        if best is None or inside or clearly_harms(best, table=view.table):
+            continue
+        for one in ladder:
+            untried = one.name not in bad and (one.name,) not in view.table.estimates
+            if untried and not beyond_ceiling(one, facts=view.facts, speedup=found[1].speedup):
+                yield one
+
+
+def _harmful_alone(found: Found, *, view: View) -> list[tuple[tuple[Proposal, ...], tuple[Proposal, ...]]]:
+    """Return ladders that harmed alone by less than the set gained, the greatest potential first, each with what to try of it.
+
+    That is the best that was measured, then what was not.
+    """
+    bad = view.excluded | unusable_singles(view.table)
+    chances = []
+    for ladder in groups_of(view.facts.proposals):
+        best = _best_measured(ladder, view=view)
+        if best is None or any(one.name in found[0] for one in ladder) or not clearly_harms(best, table=view.table):
+            continue
+        if found[1].log_ratio + _single_gain(best.name, view=view) > 0:
+            rest = (one for one in ladder if one.name not in bad and (one.name,) not in view.table.estimates)
+            chances.append((ladder, (best, *rest)))
+    return sorted(chances, key=lambda one: -_potential(one[0], found))
+
+
+def _potential(ladder: tuple[Proposal, ...], found: Found) -> float:
+    """Return Amdahl's bound on what a group could still bring: its share has grown with the set's speed-up."""
+    known = [one.ceiling for one in ladder if not math.isinf(one.ceiling)]
+    removable = (1.0 - 1.0 / max(1.0, *known)) * found[1].speedup if known else 0.0
+    return 1.0 / (1.0 - removable) if removable < 1.0 else math.inf
+
+
+def _contained(proposal: Proposal, found: Found, *, view: View) -> bool:
+    """Whether a member of the set sets all that the proposal would (one thread is part of one worker with one thread)."""
+    inside = (one for one in view.facts.proposals if one.name in found[0])
+    return bool(proposal.setting) and any(proposal.setting.items() <= one.setting.items() for one in inside)
+
+
+def _best_measured(ladder: tuple[Proposal, ...], *, view: View) -> Proposal | None:
+    best = knee(ladder, facts=view.facts, table=view.table, excluded=view.excluded)
+    return next((one for one in ladder if (one.name,) == best), None)
 
 
 def _swaps(found: Found, *, view: View, upward: bool = False) -> Iterator[Proposal]:
@@ -158,6 +231,12 @@ def _apply(changes: list[Proposal], key: Key, *, view: View) -> Key:
     changed = {change.group for change in changes}
     kept = (name for name in key if group[name] not in changed)
     return canonical((*kept, *(change.name for change in changes)), proposals=view.facts.proposals)
+
+
+def _changes_numbers(proposal: Proposal, found: Found, view: View) -> bool:
+    """Whether the proposal would bring a numerics class beyond rounding that the set does not have: it has to pay by itself."""
+    there = {one.numerics for one in view.facts.proposals if one.name in found[0]}
+    return proposal.numerics in _BEYOND_ROUNDING and proposal.numerics not in there
 
 
 def _harmless(proposal: Proposal, *, view: View) -> bool:

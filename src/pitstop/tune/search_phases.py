@@ -32,6 +32,7 @@ __all__ = ["Combining", "Finished", "Gating", "Phase", "Screening", "plan"]
 
 _FIRST_BASELINES = 2
 _BETWEEN_BASELINES = 2  # candidates from one baseline to the next
+_COMBINATIONS = 4  # sets that a search with several clear gains should have time for
 _BASELINE_FAILURES = 2  # once more after the first: a port still in use, a download cut off
 
 
@@ -97,9 +98,10 @@ def _plan_screening(facts: Facts, table: Table) -> Action | Phase:
 
 
 def _crowds_out_combination(wanted: Key, *, facts: Facts, table: Table) -> bool:
-    """Whether a trial of `wanted` would take the time in which what already clearly pays could be tried together.
+    """Whether a trial of `wanted` would take the time in which what already clearly pays could be tried together, and widened.
 
-    Together they gain more than what is left to screen is likely to; the reserve of `can_screen` is for the best single only.
+    Together they gain more than what is left to screen is likely to, and what is left is tried on top of them; the reserve of
+    `can_screen` is for the best single only.
     """
     excluded, _forbidden = excluded_by_gates(facts)
     sure = [
@@ -112,8 +114,11 @@ def _crowds_out_combination(wanted: Key, *, facts: Facts, table: Table) -> bool:
     left = msgspec.structs.replace(
         facts, spent_ns=facts.spent_ns + round(trial_cost_ns(wanted, facts=facts, table=table) + baseline)
     )
-    fits_now = can_screen(together, best=together, facts=facts, table=table)
-    return fits_now and not can_screen(together, best=together, facts=left, table=table)
+
+    def affordable(facts: Facts, trials: int) -> bool:
+        return can_screen(together, best=together, facts=facts, table=table, trials=trials)
+
+    return any(affordable(facts, trials) and not affordable(left, trials) for trials in (1, _COMBINATIONS))
 
 
 def _plan_combining(facts: Facts, table: Table) -> Action | Phase:

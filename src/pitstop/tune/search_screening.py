@@ -14,6 +14,7 @@ from pitstop.tune.search_facts import Facts, Table
 
 __all__ = [
     "beyond_ceiling",
+    "clearly_harms",
     "clearly_pays",
     "difference_error",
     "everything",
@@ -48,9 +49,14 @@ def groups_of(proposals: tuple[Proposal, ...]) -> tuple[tuple[Proposal, ...], ..
 def next_single(facts: Facts, table: Table) -> Key | None:
     """Return the proposal to screen next, or None when screening is done.
 
-    Up the ladder whose ceiling is farthest above what it gained so far. Then, if nothing clearly pays, again those of
-    which it is unclear, the most promising first; if something does, they are tried on top of it instead (`climb`).
+    Up the ladder whose ceiling is farthest above what it gained so far; once something clearly pays, ladders whose first
+    setting harms are not climbed alone but on top of it (`climb`), where trials are shorter and nearer to what is delivered.
+    Then, if nothing clearly pays, again those of which it is unclear, the most promising first; if something does, they too
+    are tried on top of it.
     """
+    something_pays = any(
+        clearly_pays(estimate, facts=facts) for key, estimate in table.estimates.items() if usable(key, table=table)
+    )
     promising: tuple[float, Key] | None = None
     for ladder in groups_of(facts.proposals):
         rung = next((one for one in ladder if not _settled(one, facts=facts, table=table)), None)
@@ -58,7 +64,7 @@ def next_single(facts: Facts, table: Table) -> Key | None:
             rung = next(
                 (one for one in ladder[ladder.index(rung) + 1 :] if not _settled(one, facts=facts, table=table)), None
             )
-        if rung is None:
+        if rung is None or (something_pays and clearly_harms(ladder[0], table=table)):
             continue
         gained = max(
             (table.estimates[key].log_ratio for one in ladder if (key := (one.name,)) in table.estimates), default=0.0
@@ -68,9 +74,7 @@ def next_single(facts: Facts, table: Table) -> Key | None:
             promising = left, (rung.name,)
     if promising is not None:
         return promising[1]
-    if any(
-        clearly_pays(estimate, facts=facts) for key, estimate in table.estimates.items() if usable(key, table=table)
-    ):
+    if something_pays:
         return None
     unclear = [
         (estimate.log_ratio, key)
@@ -169,6 +173,12 @@ def pays(estimate: ScreenEstimate, reference: ScreenEstimate | None, *, facts: F
 def clearly_pays(estimate: ScreenEstimate, *, facts: Facts) -> bool:
     """Whether the gain over the baseline is beyond the margin and beyond what noise does."""
     return estimate.log_ratio - _CLEAR * estimate.standard_error > math.log1p(facts.options.margin)
+
+
+def clearly_harms(proposal: Proposal, *, table: Table) -> bool:
+    """Whether the proposal was measured alone and is slower beyond what noise does."""
+    alone = table.estimates.get((proposal.name,))
+    return alone is not None and alone.log_ratio + _CLEAR * alone.standard_error <= 0
 
 
 def unclear_difference(estimate: ScreenEstimate, reference: ScreenEstimate, *, facts: Facts) -> bool:

@@ -13,7 +13,9 @@ _AGAIN_AFTER_STEPS = 3
 _FAULTS_OVER_STEPS = 5  # counted once the first steps have filled the caches
 _MAX_SOURCE_BYTES = 4 << 20
 # Libraries that take malloc's place when they are preloaded or linked, as their file names begin.
-_ALLOCATOR = re.compile(r"/lib(jemalloc|tcmalloc|mimalloc|hoard|snmalloc|rpmalloc|tbbmalloc_proxy|scudo|lockless)[^/]*$", re.MULTILINE)
+_ALLOCATOR = re.compile(
+    r"/lib(jemalloc|tcmalloc|mimalloc|hoard|snmalloc|rpmalloc|tbbmalloc_proxy|scudo|lockless)[^/]*$", re.MULTILINE
+)
 _GUARD = re.compile(
     r"^if\s*\(?\s*(__name__\s*==\s*['\"]__main__['\"]|['\"]__main__['\"]\s*==\s*__name__)\s*\)?\s*:", re.MULTILINE
 )
@@ -89,7 +91,7 @@ def _tunes_malloc(name):
 
 
 def _allocator():
-    """What serves malloc in this process, None where that cannot be told (no glibc, no /proc)."""
+    """Return what serves malloc in this process, None where that cannot be told (no glibc, no /proc)."""
     try:
         with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
             found = _ALLOCATOR.search(file.read())

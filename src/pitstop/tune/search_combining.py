@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pitstop.records import Numerics, Proposal
 from pitstop.stats.screening import ScreenEstimate
 from pitstop.tune.search_actions import Key
-from pitstop.tune.search_budget import trial_cost_ns
 from pitstop.tune.search_facts import canonical
 from pitstop.tune.search_ranking import best_known
 from pitstop.tune.search_screening import (
@@ -86,7 +85,7 @@ def _with_moved_bottleneck(found: Found, *, view: View) -> Measuring[Found]:
     """Add one setting of each group that harmed alone and whose share of the step has become large, if its trial is no dearer."""
     baseline = view.table.wall_ns.get((), 0.0)
     for group, settings in _harmful_alone(found, view=view):
-        dear = trial_cost_ns((settings[0].name,), facts=view.facts, table=view.table) > _NO_DEARER * baseline
+        dear = view.table.first_wall_ns.get((settings[0].name,), baseline) > _NO_DEARER * baseline
         key = _apply([settings[0]], found[0], view=view)
         if _potential(group, found) < _GREAT_POTENTIAL or dear or key in view.forbidden:
             continue

@@ -1,6 +1,6 @@
 """Real A/A comparisons: the same program against itself through the trials of `pitstop tune`.
 
-    python bench/aa.py --comparisons 60 --pairs 6 --journal bench-work/aa.jsonl -- python train.py
+    python bench/aa.py --comparisons 60 --pairs 6 --journal bench-work/aa.jsonl -- python bench/digits.py
 
 Every comparison is `--pairs` pairs of sandboxed processes in clock mode, interleaved A B B A, judged by `pitstop.stats.compare` at
 margin 2 % and 0. Each process is a line of the journal; a stopped run goes on from there. Fifty-nine comparisons without a false
@@ -81,12 +81,15 @@ def main() -> None:
     parser.add_argument("--comparisons", type=int, default=60)
     parser.add_argument("--pairs", type=int, default=6, help="even, so that the order is balanced")
     parser.add_argument("--journal", type=Path, required=True)
+    parser.add_argument(
+        "--budget", type=float, default=600.0, help="seconds; a trial's window is a hundredth of it, at least 3 s"
+    )
     parser.add_argument("--tolerate-load", action="store_true")
     args = parser.parse_args(sys.argv[1:split])
     command = tuple(sys.argv[split + 1 :])
     if command:
         args.journal.parent.mkdir(parents=True, exist_ok=True)
-        request = TuneRequest(command=command, cwd=Path.cwd(), tolerate_load=args.tolerate_load)
+        request = TuneRequest(command=command, cwd=Path.cwd(), budget_s=args.budget, tolerate_load=args.tolerate_load)
         setup = start_setup(request, progress=lambda line, _progress: print(line, flush=True))
         measure(setup, comparisons=args.comparisons, pairs=args.pairs, journal=args.journal)
     print(summary(read(args.journal), pairs=args.pairs))

@@ -52,7 +52,7 @@ class TuneRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 # The search may spend this share of the budget; the rest measures the patched program by itself.
-_SEARCH_SHARE = 0.93
+_SEARCH_SHARE = 0.8
 
 
 def tune_program(request: TuneRequest, *, progress: ProgressSink) -> TuneResult:

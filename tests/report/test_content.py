@@ -89,6 +89,14 @@ def test_a_check_that_could_not_be_made_is_neither_passed_nor_failed() -> None:
     assert {row.measured for row in rows} == {"–"}
 
 
+def test_the_same_words_for_two_changes_are_said_once() -> None:
+    tune = photo_tune()
+    first, second = tune.prescription.treatments[:2]
+    handed = handover(with_prescription(explanations=dict.fromkeys((first, second), "Two processes load.")))
+    assert handed is not None
+    assert [row.words for row in handed.changes[:2]] == ["Two processes load.", f"As {first} above."]
+
+
 def test_the_handover_tells_how_to_apply_undo_and_start() -> None:
     handed = handover(photo_tune())
     assert handed is not None

@@ -66,6 +66,36 @@ def test_what_promises_most_is_tried_first_and_what_cannot_reach_the_margin_neve
     assert "1.01x" in verdict(tuned, "none").reason or "1.02x" in verdict(tuned, "none").reason
 
 
+def shared_cores(key: tuple[str, ...]) -> float:
+    """Loading and computing on the same cores: a worker slows the computing, which only a lighter computing can afford."""
+    loading, computing = 0.35, 0.25 if "fused" in key else 0.65
+    return -math.log(max(loading, 1.7 * computing) if "worker" in key else loading + computing)
+
+
+def test_what_harmed_alone_is_tried_on_top_once_the_bottleneck_has_moved():
+    known = (proposal("worker", ceiling=1.5), proposal("fused", ceiling=1.6))
+    assert shared_cores(("worker",)) < 0 < shared_cores(("worker", "fused")) - shared_cores(("fused",))
+    tuned = run_tune(known, Machine(shared_cores, rng=np.random.default_rng(0), noise=QUIET))
+    assert tuned.finish.chosen == ("worker", "fused")
+
+
+def test_a_setting_that_a_member_holds_already_is_not_added():
+    """One thread per operation is part of "one worker and one thread": together they are the same program."""
+    composite = msgspec.structs.replace(proposal("worker,threads=1"), setting={"workers": 1, "threads": 1})
+    single = msgspec.structs.replace(proposal("threads=1"), setting={"threads": 1})
+    tuned = tune({"worker,threads=1": 1.5, "threads=1": 1.0, "c": 1.2}, proposals=(composite, single, proposal("c")))
+    assert tuned.finish.chosen == ("worker,threads=1", "c")
+    assert not any({"worker,threads=1", "threads=1"} <= set(key) for key in measured(tuned))
+
+
+def test_a_number_format_that_gained_nothing_alone_joins_only_by_a_gain_of_its_own():
+    format_ = proposal("bf16", numerics=Numerics.PRECISION)
+    tuned = tune({"a": 1.5, "b": 1.0, "bf16": 1.0}, proposals=(proposal("a"), proposal("b"), format_))
+    everything = [key for key in measured(tuned) if len(key) > 2]
+    assert tuned.finish.chosen == ("a",)
+    assert not any("bf16" in key for key in everything)
+
+
 def test_a_ceiling_grows_with_what_the_others_gained():
     """1.5 % of the step is 6 % of a step four times as fast."""
     known = (proposal("large", ceiling=5.0), proposal("tail", ceiling=1.015))

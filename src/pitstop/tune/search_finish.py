@@ -175,6 +175,8 @@ def _not_tried(key: Key, *, facts: Facts, table: Table) -> str:
             return say("search.slower_rung")
         case "failed-rungs":
             return say("search.failed_rungs")
+        case _ if any(set(key) < set(other) for other in table.runs):
+            return say("search.only_together")
         case _:
             return say("search.not_tried")
 

@@ -42,7 +42,7 @@ def handover(result: TuneResult) -> Handover | None:
     patch = prescription.patch
     quoted = "" if patch is None else plain(shlex.quote(patch))
     return Handover(
-        changes=tuple(_change(result, name) for name in prescription.treatments),
+        changes=_changes(result),
         diff=plain_lines(prescription.diff).rstrip("\n"),
         patch="" if patch is None else plain(patch),
         apply=f"git apply {quoted}" if quoted else "",
@@ -50,6 +50,21 @@ def handover(result: TuneResult) -> Handover | None:
         launch=_launch(result),
         break_even=_break_even(prescription.break_even_steps),
     )
+
+
+def _changes(result: TuneResult) -> tuple[ChangeRow, ...]:
+    """Return a row per treatment; the same words (one treatment at two loaders) are said once."""
+    said: dict[str, str] = {}
+    rows = []
+    for name in result.prescription.treatments:
+        row = _change(result, name)
+        first = said.setdefault(row.words, row.name)
+        rows.append(
+            row
+            if first == row.name
+            else msgspec.structs.replace(row, words=say("report.handover.as_above", name=first))
+        )
+    return tuple(rows)
 
 
 def _change(result: TuneResult, name: str) -> ChangeRow:

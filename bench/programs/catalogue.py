@@ -1,5 +1,7 @@
 """The outside programs that are measured. Options are the programs' own; they only keep runs short on two cores."""
 
+from pathlib import Path
+
 from programs.digits import make_mnist
 from programs.import_graph import make_cora
 from programs.outside import Outside
@@ -7,6 +9,12 @@ from programs.photographs import make_bsds300, make_image_folder
 from programs.prose import make_wikitext
 
 __all__ = ["PROGRAMS"]
+
+
+def make_empty(folder: Path) -> None:
+    """Make the folder that a program writes into."""
+    folder.mkdir(exist_ok=True)
+
 
 PROGRAMS = (
     Outside(
@@ -36,7 +44,7 @@ PROGRAMS = (
         folder="vae",
         arguments=("main.py", "--epochs", "20"),
         environment="torchvision",
-        data=((make_mnist, "data"),),
+        data=((make_mnist, "data"), (make_empty, "vae/results")),  # the repository keeps that folder with a .gitignore
     ),
     Outside(
         name="siamese_network",

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtri
 
 from pitstop.messages import say
 from pitstop.records import Gate
@@ -198,7 +198,7 @@ def statistics(treated: Sequence[EquivalenceRun], *, baseline: Sequence[Equivale
             widths += width
     if not scores:
         return Gate(name=name, passed=None, detail=say("gates.reason.few_batches", least=FEWEST_BATCHES))
-    limit = float(stats.norm.ppf(1 - STATISTICS_ALPHA / 2 / len(scores)))
+    limit = float(ndtri(1 - STATISTICS_ALPHA / 2 / len(scores)))
     worst = max(scores)
     return Gate(
         name=name,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import stdtrit
 
 from pitstop.messages import say
 from pitstop.records import Gate
@@ -175,8 +175,8 @@ def trajectory_unpaired(treated: Sequence[EquivalenceRun], *, baseline: Sequence
     )
     error = pooled * math.sqrt(1 / len(ours) + 1 / len(theirs))
     freedom = len(means) - 2
-    limit = float(stats.t.ppf(1 - UNPAIRED_ALPHA / 2, freedom)) * error
-    least = limit + float(stats.t.ppf(POWER, freedom)) * error
+    limit = float(stdtrit(freedom, 1 - UNPAIRED_ALPHA / 2)) * error
+    least = limit + float(stdtrit(freedom, POWER)) * error
     return Gate(
         name=name,
         passed=difference <= limit,

@@ -56,9 +56,8 @@ def observe_baseline(bench: Bench, *, budget_s: float, cpus: int) -> Baseline:
         bench.take_seed(layers, before_ns=analysis.steps.start_ns)
     steps = _usable_steps(run, folder, analysis=analysis, waited_s=budget_s * _START_SHARE)
     stopped = run.end is not None and run.end.reason == "stopped"
-    steady_ns = (steps.ends_ns[-1] - steps.ends_ns[steps.warmup - 1]) / max(1, steps.count - steps.warmup)
     window = plan_window(
-        step_ns=steady_ns,
+        step_ns=max(1.0, steps.steady_mean_ns),
         steps_per_epoch=analysis.epoch_steps,
         available_steps=None if stopped or run.timed_out else steps.count,
         wanted_ns=min(max(budget_s * 1e9 * _WINDOW_SHARE, _WINDOW_NS[0]), _WINDOW_NS[1]),

@@ -8,7 +8,8 @@ from pitstop.api.baseline import Baseline
 from pitstop.api.bench import Bench
 from pitstop.measure.equivalence import BaselineMaterial, check_numerics
 from pitstop.measure.probe_folder import ProbeConfig
-from pitstop.records import Change, Numerics
+from pitstop.messages import say
+from pitstop.records import Change, Gate, Numerics
 from pitstop.tune.gates import decide
 from pitstop.tune.search_actions import NumericsReport
 
@@ -32,10 +33,14 @@ class NumericsBench:
         self._bench = bench
         self._material = BaselineMaterial()
         self._steps = equivalence_steps(baseline)
+        self._has_optimizer = bool(baseline.analysis.run.evidence.optimizers)
 
     def check(self, names: tuple[str, ...], *, change: Change, classes: frozenset[Numerics]) -> NumericsReport:
         """Return the gates' report for `change`, the proposals `names` together."""
         began = time.monotonic_ns()
+        if not self._has_optimizer:  # an equivalence run is told by optimizer steps where a step ends
+            unmade = (Gate(name="finite", passed=None, detail=say("gates.reason.no_optimizer")),)
+            return NumericsReport(proposals=names, gates=unmade, wall_ns=0, decision="not-made")
         gates = check_numerics(
             treated=change,
             numerics=classes,
@@ -62,8 +67,7 @@ def equivalence_steps(baseline: Baseline) -> int:
     steps, epoch = baseline.analysis.steps, baseline.analysis.epoch_steps
     if steps is None:
         raise ValueError("a run without steps has nothing to compare")
-    steady_ns = (steps.ends_ns[-1] - steps.ends_ns[steps.warmup - 1]) / max(1, steps.count - steps.warmup)
-    wanted = min(max(round(_RECORD_NS / steady_ns), _STEPS[0]), _STEPS[1])
+    wanted = min(max(round(_RECORD_NS / max(1.0, steps.steady_mean_ns)), _STEPS[0]), _STEPS[1])
     if epoch is not None and wanted < epoch + 2 <= _STEPS[1] and epoch + 2 <= 2 * wanted:
         wanted = epoch + 2
     return min(wanted, steps.count) if baseline.ends_by_itself else wanted

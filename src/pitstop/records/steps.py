@@ -43,6 +43,13 @@ class Steps(msgspec.Struct, frozen=True, kw_only=True):
         """Number of whole steps."""
         return len(self.ends_ns)
 
+    @property
+    def steady_mean_ns(self) -> float:
+        """Mean wall time of a step after the warm-up; of all steps where nothing else is left."""
+        warmup = self.warmup if self.warmup < self.count else 0
+        start_ns = self.ends_ns[warmup - 1] if warmup else self.start_ns
+        return (self.ends_ns[-1] - start_ns) / (self.count - warmup) if self.count else 0.0
+
 
 class Ledger(msgspec.Struct, frozen=True, kw_only=True):
     """Wall nanoseconds of the steady steps by exclusive category; they sum to `wall_ns` exactly."""

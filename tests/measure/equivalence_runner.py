@@ -44,7 +44,7 @@ class Programs:
             original = PROGRAMS / script.name
             script.write_text(change.files.get(str(original)) or original.read_text())
             self.runs.append(f"{name}/{label}")
-            self.execute(script, config=config, folder=folder, env=change.env)
+            self.execute(script, config=config | {"by_hand": name.startswith("by_hand")}, folder=folder, env=change.env)
             return folder
 
         return run

@@ -90,6 +90,34 @@ def test_a_program_that_makes_its_own_batches_is_replayed_at_the_same_step(machi
     assert gradient.limit < 0.05  # other batches would make the yardstick useless: about 3
 
 
+BY_HAND = (
+    "            logits, hidden = model(tokens, hidden)\n            loss = nn.functional.cross_entropy(logits, targets)\n",
+    '            with torch.autocast("cpu", torch.bfloat16):\n'
+    "                logits, hidden = model(tokens, hidden)\n"
+    "                loss = nn.functional.cross_entropy(logits, targets)\n"
+    "            hidden = tuple(one.float() for one in hidden)\n",
+)
+
+
+def test_a_program_that_updates_its_weights_by_hand_is_checked_like_others(machine):
+    gates = machine.check("by_hand", [BY_HAND], Numerics.PRECISION)
+    assert decide(gates, numerics=Numerics.PRECISION) == "passed", show(gates)
+    assert {gate.name for gate in gates if gate.passed} >= {"update", "rhythm", "trajectory"}
+
+
+@pytest.mark.parametrize(
+    ("edit", "gate"),
+    [
+        (("cross_entropy(logits, targets)\n", "cross_entropy(logits, targets) / 2\n"), "teacher-forced-loss"),
+        (("p.data.add_(p.grad, alpha=-lr)", "p.data.add_(p.grad, alpha=-2 * lr)"), "update"),
+        (("            model.zero_grad()\n", ""), "teacher-forced-gradient"),
+    ],
+)
+def test_a_wrong_edit_of_an_update_by_hand_is_caught(machine, edit, gate):
+    gates = machine.check("by_hand", [edit], Numerics.SAME_MATH)
+    assert gate in failed(gates), show(gates)
+
+
 def test_several_classes_together_are_judged_by_all(machine):
     gates = machine.check("cnn", [*AUTOCAST, *WORKERS], (Numerics.SAME_DISTRIBUTION, Numerics.PRECISION))
     assert decide(gates, numerics=(Numerics.SAME_DISTRIBUTION, Numerics.PRECISION)) == "passed", show(gates)

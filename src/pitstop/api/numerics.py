@@ -33,12 +33,13 @@ class NumericsBench:
         self._bench = bench
         self._material = BaselineMaterial()
         self._steps = equivalence_steps(baseline)
-        self._has_optimizer = bool(baseline.analysis.run.evidence.optimizers)
+        self._by_hand = not baseline.analysis.run.evidence.optimizers
+        self._has_clock = not self._by_hand or (steps := baseline.analysis.steps) is None or steps.clock == "backward"
 
     def check(self, names: tuple[str, ...], *, change: Change, classes: frozenset[Numerics]) -> NumericsReport:
         """Return the gates' report for `change`, the proposals `names` together."""
         began = time.monotonic_ns()
-        if not self._has_optimizer:  # an equivalence run is told by optimizer steps where a step ends
+        if not self._has_clock:  # optimizer steps, or else backward passes, tell an equivalence run where a step ends
             unmade = (Gate(name="finite", passed=None, detail=say("gates.reason.no_optimizer")),)
             return NumericsReport(proposals=names, gates=unmade, wall_ns=0, decision="not-made")
         gates = check_numerics(
@@ -57,6 +58,7 @@ class NumericsBench:
         )
 
     def _run(self, change: Change, equivalence: dict[str, object], label: str) -> Path:
+        equivalence = equivalence | {"by_hand": self._by_hand}
         config = ProbeConfig(mode="equivalence", project_root=str(self._bench.root), equivalence=equivalence)
         _run, folder = self._bench.run(f"numerics-{label}"[:80].replace("/", "_"), change=change, probe=config)
         return folder / "probe"

@@ -22,8 +22,9 @@ def install(config, recorder=None):  # noqa: ARG001
     steps to keep for replay, 0 = none), `capture_steps` (which, optional), `capture_bytes` (most to keep on disk), `replay`
     (list of variants to compute again after the N steps), `replay_from` (probe folder of the recording, None = this run's
     own), `in_phase` (replay number i at step `capture_steps[i]` and not after the N steps: for programs that make their own
-    batches, which come again only at the same step), `reference_from` (folder of the fp64 references, default
-    `replay_from`), `stop_after_steps` (ends the program even when the replay is not through; None = when through).
+    batches, which come again only at the same step), `by_hand` (no optimizer: what follows a backward, up to the next call of
+    a module, is the update), `reference_from` (folder of the fp64 references, default `replay_from`), `stop_after_steps` (ends
+    the program even when the replay is not through; None = when through).
     `recorder` is the probe's own; equivalence mode needs nothing of it.
     """
     torch = sys.modules["torch"]

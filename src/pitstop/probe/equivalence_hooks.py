@@ -16,6 +16,8 @@ def install(torch, session):
     """Patch the loader's iterator and backward, and register global optimizer hooks."""
     _watch_loaders(session)
     _watch_backward(torch, session)
+    if session.by_hand:
+        _watch_calls(torch, session)
     from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
     register_optimizer_step_pre_hook(_guarded(session, "optimizer", session.before_optimizer))
@@ -40,14 +42,32 @@ def _guarded(session, where, method):
 def _watch_backward(torch, session):
     real = torch.autograd.backward
     noticed = _guarded(session, "backward", session.on_backward)
+    ended = _guarded(session, "backward", session.after_backward)
 
     @functools.wraps(real)
     def backward(tensors, *args, **kwargs):
-        if not torch.compiler.is_compiling():
-            noticed(tensors)
-        return real(tensors, *args, **kwargs)
+        if torch.compiler.is_compiling():
+            return real(tensors, *args, **kwargs)
+        noticed(tensors)
+        answer = real(tensors, *args, **kwargs)
+        ended()
+        return answer
 
     torch.autograd.backward = backward
+
+
+def _watch_calls(torch, session):
+    """Notice every call of a module: the first after a backward begins the next step."""
+    real = torch.nn.Module.__call__
+    called = _guarded(session, "forward", session.on_forward)
+
+    @functools.wraps(real)
+    def call(self, *args, **kwargs):
+        if not torch.compiler.is_compiling():
+            called()
+        return real(self, *args, **kwargs)
+
+    torch.nn.Module.__call__ = call
 
 
 def _watch_loaders(session):

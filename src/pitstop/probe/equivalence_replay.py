@@ -71,8 +71,11 @@ class Replay:
         if number >= len(self.weights):
             self.weights.append(weights_of(optimizer))
         if not self.arithmetic.exact or recorded is None:
-            for p in tensors:
-                p.grad = None
+            if getattr(optimizer, "by_hand", False):
+                optimizer.withhold()
+            else:
+                for p in tensors:
+                    p.grad = None
             return
         for p, gradient in zip(tensors, recorded["gradients"]):
             p.grad = None if gradient is None else self.torch.empty_like(p, requires_grad=False).copy_(gradient)

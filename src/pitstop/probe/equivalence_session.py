@@ -9,6 +9,7 @@ from typing import Any
 
 from .equivalence_capture import Capture, trained_by
 from .equivalence_data import LoaderRecord
+from .equivalence_hand import HandUpdate
 from .equivalence_replay import Replay
 from .equivalence_state import TrainedState, hyperparameters
 
@@ -37,6 +38,9 @@ class Session:
         self.replay_from = config.get("replay_from") or self.folder
         self.references = config.get("reference_from") or self.replay_from
         self.in_phase = bool(config.get("in_phase"))
+        self.by_hand = bool(config.get("by_hand"))  # no torch optimizer: what follows a backward is the update
+        self.hand: Any = None
+        self.hand_works = False  # between a backward and whatever begins the next step
         if self.in_phase:
             self.num_steps = self.wanted[0]
         self.over = False
@@ -74,16 +78,19 @@ class Session:
 
     def on_epoch_start(self, loader):
         """Note that a loader is iterated."""
+        self.on_forward()
         if self.queue is None:
             self._record(loader).start_epoch()
 
     def on_epoch_end(self, loader):
         """Note that a loader is exhausted."""
+        self.on_forward()
         if self.queue is None:
             self._record(loader).end_epoch()
 
     def on_fetch(self, loader, batch, ids):
         """Note what a loader delivered; return (batch,) to hand over instead, or None."""
+        self.on_forward()
         number = self._record(loader).number
         if not self.torch.is_grad_enabled():
             if isinstance(self.window, Capture):
@@ -102,8 +109,29 @@ class Session:
                 self.window.spoiled = "another loader in between"
         return None
 
+    def on_forward(self):
+        """Note that a module is called: an update by hand is over."""
+        if self.hand_works:
+            self.hand_works = False
+            self.after_optimizer(self.hand)
+
+    def after_backward(self):
+        """Note that gradients are there; where the program updates by hand, it does so from now on."""
+        if not self.by_hand:
+            return
+        if self.hand is None:
+            self.hand = HandUpdate(self.torch)
+        if self.hand_works:
+            if isinstance(self.window, Capture):
+                self.window.spoiled = "several backward passes before the update"
+        elif trained_by(self.hand):
+            self.hand_works = True
+            self.before_optimizer(self.hand, (), {})
+
     def on_backward(self, tensors):
         """Note what goes backward."""
+        if self.hand is not None and isinstance(self.window, Capture) and self.hand.has_gradients():
+            self.window.spoiled = "gradients of earlier steps"
         value = 0.0
         for tensor in tensors if isinstance(tensors, (list, tuple)) else [tensors]:
             value += float(tensor.detach().double().sum())

@@ -1,6 +1,7 @@
 """The search as a state machine: what it asks for in which situation."""
 
 import math
+import re
 from itertools import pairwise
 
 import msgspec
@@ -94,6 +95,18 @@ def test_a_number_format_that_gained_nothing_alone_joins_only_by_a_gain_of_its_o
     everything = [key for key in measured(tuned) if len(key) > 2]
     assert tuned.finish.chosen == ("a",)
     assert not any("bf16" in key for key in everything)
+
+
+def test_a_budget_too_small_to_confirm_is_spent_on_screening_and_says_what_would_do():
+    """Trials of 6 s: two baselines, one candidate, check and confirmation take ninety, and sixty are there."""
+    options = SearchOptions(budget_ns=int(60e9))
+    gains = {"a": 1.5, "b": 1.0, "c": 1.2}
+    tuned = tune(gains, options=options)
+    assert tuned.finish.chosen == ()
+    assert [key for key in measured(tuned) if len(key) == 1] == [("a",), ("b",), ("c",)]
+    minutes = int(re.search(r"--budget (\d+)m", tuned.finish.reason).group(1))
+    again = tune(gains, options=SearchOptions(budget_ns=minutes * 60 * 10**9))
+    assert again.finish.chosen == ("a", "c")
 
 
 def test_a_ceiling_grows_with_what_the_others_gained():

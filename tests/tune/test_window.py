@@ -1,5 +1,6 @@
 """Windows hold whole periods where they fit, and are never so short that prefetched batches flatter them."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +28,16 @@ def test_a_window_is_ten_times_what_workers_had_ready():
     )
     assert window.first >= 16
     assert window.steps >= 160
+
+
+@pytest.mark.parametrize(("step_s", "steps"), [(0.1, 60), (0.5, 22), (2.0, 12), (30.0, 12)])
+def test_slow_steps_are_few(step_s, steps):
+    """Six minutes are for twenty trials or more."""
+    window = plan_window(
+        step_ns=step_s * 1e9, steps_per_epoch=10_000, available_steps=None, wanted_ns=3.6e9, prefetched_steps=6
+    )
+    assert window.steps == steps
+    assert window.first <= max(8, steps // 3)
 
 
 def test_a_program_that_ends_early_is_measured_over_what_there_is():

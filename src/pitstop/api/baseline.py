@@ -17,9 +17,10 @@ from pitstop.tune.window import MIN_STEPS, Window, plan_window
 __all__ = ["Baseline", "observe_baseline"]
 
 _SAMPLE_HZ = 50
-# The observed run ends after this much training: enough for an epoch edge in short epochs, and for stack samples.
+# The observed run ends after this much training: enough for an epoch edge in short epochs, and for stack samples. Slow steps are
+# few: a dozen tells where their time goes.
 _OBSERVE_NS = 8_000_000_000
-_OBSERVE_STEPS = 30
+_OBSERVE_STEPS = 12
 # Shares of the budget: until the first step there must be, and what one timing window may take.
 _START_SHARE = 0.5
 _WINDOW_SHARE = 1 / 100

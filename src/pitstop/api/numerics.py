@@ -18,7 +18,7 @@ __all__ = ["NumericsBench"]
 # An equivalence run records about this much training, and between so many steps: fewer say little about a trajectory, more
 # add little power for what they cost (docs/numerics.md).
 _RECORD_NS = 6_000_000_000
-_STEPS = (24, 80)
+_STEPS = (16, 80)
 _DECISIONS: dict[str, Literal["passed", "failed", "not-made"]] = {
     "passed": "passed",
     "failed": "failed",

@@ -5,7 +5,15 @@ from pitstop.tune.search_confirming import FEWEST_PAIRS
 from pitstop.tune.search_facts import Facts, Table
 from pitstop.tune.search_gating import gated
 
-__all__ = ["affordable_looks", "can_screen", "check_cost_ns", "confirm_cost_ns", "too_tight_to_screen", "trial_cost_ns"]
+__all__ = [
+    "affordable_looks",
+    "budget_that_would_do_ns",
+    "can_screen",
+    "check_cost_ns",
+    "confirm_cost_ns",
+    "too_tight_to_screen",
+    "trial_cost_ns",
+]
 
 
 def trial_cost_ns(key: Key, *, facts: Facts, table: Table, repeat: bool = False) -> float:
@@ -62,6 +70,8 @@ def can_screen(key: Key, *, best: Key, facts: Facts, table: Table, trials: int =
     """Whether a trial of `key` (or so many like it), its closing baseline, and then check and least confirmation of the best fit."""
     if facts.options.budget_ns is None:
         return True
+    if _never_confirms(facts, table):  # what screening suggests is then all that the budget can bring
+        return trials * trial_cost_ns(key, facts=facts, table=table) <= facts.left_ns
     finalist = max((best, key), key=lambda one: trial_cost_ns(one, facts=facts, table=table))
     reserve = confirm_cost_ns((finalist,), pairs=facts.options.looks[0], facts=facts, table=table)
     reserve += check_cost_ns(finalist, facts=facts, table=table)
@@ -69,8 +79,27 @@ def can_screen(key: Key, *, best: Key, facts: Facts, table: Table, trials: int =
     return trials * cost + reserve <= facts.left_ns
 
 
+def budget_that_would_do_ns(facts: Facts, table: Table) -> float:
+    """Return about the budget that screens one setting of every treatment, checks and confirms one finalist: a hint, a third too much."""
+    baseline = table.wall_ns.get((), 0.0)
+    ladders = {proposal.group for proposal in facts.proposals}
+    tried = {proposal.group for proposal in facts.proposals if (proposal.name,) in table.runs}
+    pairs = 2 * facts.options.looks[0]
+    trials = 1.5 * len(ladders - tried) + facts.options.numerics_runs + pairs
+    return 4 / 3 * (facts.spent_ns + trials * baseline)
+
+
+def _never_confirms(facts: Facts, table: Table) -> bool:
+    """Whether even a candidate found at once could not be checked and confirmed: trials of this program are too long."""
+    baseline = table.wall_ns.get((), 0.0)
+    least = 3 + facts.options.numerics_runs + 2 * FEWEST_PAIRS  # two baselines and the candidate first
+    return facts.options.budget_ns is not None and least * baseline > facts.options.budget_ns
+
+
 def too_tight_to_screen(*, candidates: int, facts: Facts, table: Table) -> bool:
     """Whether the budget, less check and confirmation, has no trial for each candidate with one baseline per two."""
+    if _never_confirms(facts, table):
+        return False
     baseline = table.wall_ns.get((), 0.0)
     reserve = 2 * facts.options.looks[0] * baseline + check_cost_ns(
         (facts.proposals[0].name,), facts=facts, table=table

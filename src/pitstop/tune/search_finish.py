@@ -8,6 +8,7 @@ from pitstop.stats.decide import Decision
 from pitstop.stats.power import detectable_speedup
 from pitstop.stats.screening import ScreenEstimate
 from pitstop.tune.search_actions import Finish, Key, NumericsReport
+from pitstop.tune.search_budget import budget_that_would_do_ns
 from pitstop.tune.search_confirming import Confirming, Finalist, winner
 from pitstop.tune.search_facts import Facts, Table, numerics_of
 from pitstop.tune.search_gating import gated, report_on
@@ -25,6 +26,9 @@ _FAILED = {
     TrialOutcome.COULD_NOT_ACT: "search.could_not_act",
     TrialOutcome.MEASURED: "search.too_few_steps",  # measured, yet without a window
 }
+_OUT_OF_BUDGET = frozenset(
+    {"search.budget_in_screening", "search.budget_before_check", "search.budget_before_confirmation"}
+)
 _CLEAR = 2.0  # standard errors
 _MIB = 1 << 20
 
@@ -48,7 +52,7 @@ def finish(facts: Facts, table: Table, *, why: str, confirmed: Confirming | None
         numerics=numerics_of(chosen, proposals=facts.proposals),
         gates=report.gates if report else (),
         verdicts=_verdicts(facts, table, confirmed=confirmed, chosen=chosen),
-        reason=_reason(facts, why, chosen=chosen),
+        reason=_reason(facts, table, why, chosen=chosen),
         further_pairs=min(undecided) if undecided and not chosen else None,
         trials=len(facts.trials),
         invalid_trials=sum(1 for trial in facts.trials if trial.outcome is TrialOutcome.BUSY),
@@ -56,12 +60,15 @@ def finish(facts: Facts, table: Table, *, why: str, confirmed: Confirming | None
     )
 
 
-def _reason(facts: Facts, why: str, *, chosen: Key) -> str:
+def _reason(facts: Facts, table: Table, why: str, *, chosen: Key) -> str:
     if why == "search.baseline_failed":
         failed = next(trial for trial in reversed(facts.trials) if not trial.proposals)
         return say(why, how=_failure(failed))
     if why == "search.done":
         return say("search.confirmed" if chosen else "search.not_confirmed", margin=f"{facts.options.margin:.0%}")
+    if why in _OUT_OF_BUDGET and not chosen:
+        minutes = math.ceil(budget_that_would_do_ns(facts, table) / 60e9)
+        return say("search.with_more", why=say(why), minutes=minutes)
     return say(why)
 
 

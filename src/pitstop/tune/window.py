@@ -12,6 +12,11 @@ __all__ = ["MIN_STEPS", "Window", "plan_window"]
 _WINDOW_PER_DISCARDED = 10
 _MIN_STEADY_STEPS = 30
 _MIN_DISCARD = 8
+# Slow steps: the window is not made longer than this for the sake of its number of steps, and has at least so many. What workers
+# have ready then flatters by up to its share of the window; the end-to-end measurement is there to tell.
+_LONGEST = 3.0
+_LONGEST_NS = 10e9
+_FEWEST_SLOW_STEPS = 12
 # Fewer steps than this say nothing about the program's speed.
 MIN_STEPS = 8
 # Epochs longer than this multiple of the wanted window are not run whole.
@@ -57,8 +62,11 @@ def plan_window(
         epochs = min(epochs, (limit - inside) // steps_per_epoch - warm)
         if epochs >= 1:
             return Window(first=warm * steps_per_epoch + inside, steps=epochs * steps_per_epoch, whole_epochs=True)
-    discard = max(_MIN_DISCARD, prefetched_steps)
     wanted = max(_MIN_STEADY_STEPS, round(wanted_ns / step_ns), _WINDOW_PER_DISCARDED * prefetched_steps)
+    affordable = max(_FEWEST_SLOW_STEPS, round(max(_LONGEST * wanted_ns, _LONGEST_NS) / step_ns))
+    discard = max(_MIN_DISCARD, prefetched_steps)
+    if affordable < wanted:
+        wanted, discard = affordable, min(discard, affordable // 3)
     if discard + wanted > limit:
         discard = min(discard, limit // 4)
         wanted = limit - discard

@@ -109,6 +109,23 @@ def test_a_budget_too_small_to_confirm_is_spent_on_screening_and_says_what_would
     assert again.finish.chosen == ("a", "c")
 
 
+def test_what_can_be_proven_within_the_budget_is_handed_over():
+    """Check and confirmation of a compiled format do not fit at first; those of the exact change do."""
+    known = (proposal("exact"), proposal("format", numerics=Numerics.PRECISION))
+    chosen = {
+        seconds: tune(
+            {"exact": 1.5, "format": 1.3},
+            proposals=known,
+            options=SearchOptions(budget_ns=seconds * 10**9),
+            cost={"format": 3.0},
+        ).finish.chosen
+        for seconds in range(60, 400, 20)
+    }
+    found = list(dict.fromkeys(chosen.values()))
+    assert found[-1] == ("exact", "format")
+    assert ("exact",) in found
+
+
 def test_a_ceiling_grows_with_what_the_others_gained():
     """1.5 % of the step is 6 % of a step four times as fast."""
     known = (proposal("large", ceiling=5.0), proposal("tail", ceiling=1.015))

@@ -56,6 +56,11 @@ def test_whole_batch_training_has_epochs_of_one_step():
     assert window.first >= 8
 
 
+def test_whole_batch_training_with_slow_steps_warms_up_in_three():
+    window = plan_window(step_ns=2500 * MS, steps_per_epoch=1, available_steps=None, wanted_ns=3600 * MS)
+    assert (window.first, window.steps, window.whole_epochs) == (3, 3, True)
+
+
 @given(
     step_ns=st.floats(1e3, 1e10),
     epoch=st.none() | st.integers(1, 100_000),

@@ -1,8 +1,9 @@
 """What a trial will cost, and what must be kept back so that a finalist can always be checked and confirmed."""
 
+from pitstop.records import Numerics
 from pitstop.tune.search_actions import Key
 from pitstop.tune.search_confirming import FEWEST_PAIRS
-from pitstop.tune.search_facts import Facts, Table
+from pitstop.tune.search_facts import Facts, Table, numerics_of
 from pitstop.tune.search_gating import gated
 
 __all__ = [
@@ -14,6 +15,8 @@ __all__ = [
     "too_tight_to_screen",
     "trial_cost_ns",
 ]
+
+_EXACT_RUNS = 3  # the original twice and the edited program once, without replays
 
 
 def trial_cost_ns(key: Key, *, facts: Facts, table: Table, repeat: bool = False) -> float:
@@ -50,6 +53,8 @@ def check_cost_ns(key: Key, *, facts: Facts, table: Table) -> float:
     """Return the expected cost of one numerics check; nothing for what changes the training itself, by consent."""
     if not gated(key, proposals=facts.proposals):
         return 0.0
+    if numerics_of(key, proposals=facts.proposals) is Numerics.EXACT:
+        return _EXACT_RUNS * table.wall_ns.get((), 0.0)
     seen = [report.wall_ns for report in facts.reports]
     if seen:
         return sum(seen) / len(seen)

@@ -24,7 +24,7 @@ from pitstop.tune.search_confirming import Confirming, Finalist
 from pitstop.tune.search_facts import Facts, Table, canonical, is_measured
 from pitstop.tune.search_finish import finish
 from pitstop.tune.search_gating import clear, excluded_by_gates, report_on
-from pitstop.tune.search_ranking import best_known, choose_finalists
+from pitstop.tune.search_ranking import best_known, choose_finalists, ranked
 from pitstop.tune.search_screening import clearly_pays, everything, groups_of, next_single, survivors, untried
 from pitstop.tune.search_walk import Unknown, View, Wanted, walk
 
@@ -157,13 +157,13 @@ def _plan_gating(facts: Facts, table: Table, phase: Gating) -> Action | Phase:
     for finalist in phase.finalists:
         passed = walk(clear(finalist, facts=facts), known)
         if isinstance(passed, Unknown):
-            needed = check_cost_ns(passed.key, facts=facts, table=table)
-            needed += confirm_cost_ns((finalist,), pairs=confirming.FEWEST_PAIRS, facts=facts, table=table)
-            if needed <= facts.left_ns:
+            if _can_prove(finalist, checked=passed.key, facts=facts, table=table):
                 return CheckNumerics(proposals=passed.key)
             if cleared:
                 break
-            return Finished(why="search.budget_before_check")
+            lesser = (one for one in ranked(_view(facts, table)) if one not in phase.finalists)
+            cheaper = next((one for one in lesser if _can_prove(one, checked=one, facts=facts, table=table)), None)
+            return Gating(finalists=(cheaper,)) if cheaper else Finished(why="search.budget_before_check")
         if passed:
             cleared.append(finalist)
         elif finalist == phase.finalists[0]:
@@ -175,6 +175,12 @@ def _plan_gating(facts: Facts, table: Table, phase: Gating) -> Action | Phase:
             return Confirming(finalists=tuple(Finalist(key=key) for key in keys), looks=looks)
         keys = keys[:-1]
     return Finished(why="search.budget_before_confirmation")
+
+
+def _can_prove(key: Key, *, checked: Key, facts: Facts, table: Table) -> bool:
+    """Whether the budget has a numerics check of `checked` and the least confirmation of `key`."""
+    needed = check_cost_ns(checked, facts=facts, table=table)
+    return needed + confirm_cost_ns((key,), pairs=confirming.FEWEST_PAIRS, facts=facts, table=table) <= facts.left_ns
 
 
 def _plan_confirming(facts: Facts, table: Table, phase: Confirming) -> Action | Phase:

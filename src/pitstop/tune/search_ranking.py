@@ -4,15 +4,15 @@ from pitstop.tune.search_actions import Key
 from pitstop.tune.search_screening import difference_error, pays, usable
 from pitstop.tune.search_walk import View
 
-__all__ = ["best_known", "choose_finalists"]
+__all__ = ["best_known", "choose_finalists", "ranked"]
 
 _NO_DOUBT = 3.0  # standard errors above the baseline: then the confirmation hardly fails for having picked wrongly
 
 
 def best_known(view: View) -> Key:
     """Return the best set measured so far that pays, for when the budget forbids more; () without any."""
-    ranked = _ranked(view)
-    return ranked[0] if ranked else ()
+    found = ranked(view)
+    return found[0] if found else ()
 
 
 def choose_finalists(best: Key, *, view: View) -> tuple[Key, ...]:
@@ -26,13 +26,14 @@ def choose_finalists(best: Key, *, view: View) -> tuple[Key, ...]:
         return (best,)
     close = [
         key
-        for key in _ranked(view)
+        for key in ranked(view)
         if key != best and estimate.log_ratio - estimates[key].log_ratio < difference_error(estimate, estimates[key])
     ]
     return (best, *close[: most - 1])
 
 
-def _ranked(view: View) -> list[Key]:
+def ranked(view: View) -> list[Key]:
+    """Return the usable sets that pay and that no gate forbids, the best first."""
     estimates = view.table.estimates
     found = [
         key

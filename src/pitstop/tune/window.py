@@ -17,6 +17,7 @@ _MIN_DISCARD = 8
 _LONGEST = 3.0
 _LONGEST_NS = 10e9
 _FEWEST_SLOW_STEPS = 12
+_FEWEST_WHOLE_STEPS = 3  # of epochs that are one step or two
 # Fewer steps than this say nothing about the program's speed.
 MIN_STEPS = 8
 # Epochs longer than this multiple of the wanted window are not run whole.
@@ -54,9 +55,11 @@ def plan_window(
         return None
     limit = available_steps if available_steps is not None else 1 << 62
     if steps_per_epoch and step_ns * steps_per_epoch <= _LONGEST_EPOCH * wanted_ns:
-        epochs = max(1, round(wanted_ns / (step_ns * steps_per_epoch)))
+        # Slow steps need few to warm up, and a few in the window however short it was wanted.
+        affordable = max(_FEWEST_WHOLE_STEPS, round(wanted_ns / step_ns))
+        epochs = max(1, round(wanted_ns / (step_ns * steps_per_epoch)), -(-_FEWEST_WHOLE_STEPS // steps_per_epoch))
         # The warm-up is whole epochs too, long enough for what compiles in the first training and evaluation passes.
-        warm = max(1, -(-MIN_STEPS // steps_per_epoch))
+        warm = max(1, -(-min(MIN_STEPS, affordable) // steps_per_epoch))
         # The window starts a little inside an epoch: the first evaluation and what it compiles stay in the warm-up.
         inside = min(_INSIDE_EPOCH, steps_per_epoch - 1)
         epochs = min(epochs, (limit - inside) // steps_per_epoch - warm)

@@ -3,6 +3,7 @@
 import json
 import sys
 import threading
+import weakref
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -54,6 +55,45 @@ def test_no_thread_is_left_after_stop(session):
     sampler.stop()
     sampler.stop()
     assert set(sys._current_frames()) == before
+
+
+class Turnstile:
+    """In place of the lock that the sampler sleeps on: lets one sample through, then says so and holds."""
+
+    def __init__(self):
+        self.slept, self.sampled, self.go_on = 0, threading.Event(), threading.Event()
+
+    def acquire(self, *_):
+        self.slept += 1
+        if self.slept == 1:
+            return False
+        self.sampled.set()
+        self.go_on.wait(60)
+        return True
+
+
+def test_a_sample_keeps_nothing_of_the_program_alive(session):
+    """Else tensors live longer than without the probe, and are freed in a thread that may outlast the interpreter."""
+
+    class Tensor:
+        pass
+
+    def step():
+        local = Tensor()
+        thread.start()
+        assert turnstile.sampled.wait(60)
+        return weakref.ref(local)
+
+    turnstile, done = Turnstile(), threading.Lock()
+    done.acquire()
+    sampler = Sampler(session, 100, {})
+    thread = threading.Thread(target=sampler._run, args=(turnstile, done, threading.main_thread().ident))
+    alive = step()
+    assert alive() is None
+    turnstile.go_on.set()
+    thread.join(60)
+    assert sampler._counts
+    assert session.faults == []
 
 
 def test_outside_of_all_categories_it_is_python_or_a_worker(session):

@@ -68,10 +68,8 @@ class Sampler:
         try:
             taken = 0
             while not wake.acquire(True, self._period_s):
-                frame = sys._current_frames().get(main)
-                if frame is None:
+                if not self._look(main):
                     break
-                self._take(frame)
                 taken += 1
                 if taken % _WRITE_EVERY == 0:
                     self.write()
@@ -79,6 +77,13 @@ class Sampler:
             self._session.fault("sampler", error)
         finally:
             done.release()
+
+    def _look(self, main):
+        """Take one sample. No frame outlives this call: it would keep the program's tensors alive, and free them in this thread."""
+        frame = sys._current_frames().get(main)
+        if frame is not None:
+            self._take(frame)
+        return frame is not None
 
     def _take(self, frame):
         innermost = frame

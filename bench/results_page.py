@@ -44,7 +44,7 @@ def _row(program: Outside, result: dict | None) -> str:
     chosen = ", ".join(prescription["treatments"])
     patched = prescription["patched"]
     if not chosen:
-        whole, clock, chosen = "nothing confirmed", _undecided(tune), "none"
+        whole, clock, chosen = "nothing confirmed", _undecided(tune) or tune["reason"], "none"
     else:
         clock = _interval(prescription["speedup"], prescription["ci"])
         end_to_end = patched is not None and patched["how"] == "end-to-end"

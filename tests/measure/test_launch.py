@@ -150,7 +150,10 @@ def test_ctrl_c_at_a_terminal_reaches_the_program_once(tmp_path):
 
 
 def test_stopping_and_continuing_pitstop_stops_and_continues_the_program(tmp_path):
-    with subprocess.Popen(_driver(tmp_path, *_python(HANDLER)), stdout=subprocess.PIPE, text=True) as driver:
+    # A group of its own, as a shell gives a job: the kernel stops no group that has no parent outside of it in its session.
+    with subprocess.Popen(
+        _driver(tmp_path, *_python(HANDLER)), stdout=subprocess.PIPE, text=True, process_group=0
+    ) as driver:
         assert driver.stdout.readline() == "up\n"
         driver.send_signal(signal.SIGTSTP)
         program = next(

@@ -72,7 +72,11 @@ class Foreground:
             else:
                 self._send(number)
         if number == signal.SIGTSTP:
-            os.kill(os.getpid(), signal.SIGSTOP)  # our shell sees us stopped; it goes on here after SIGCONT
+            # Our shell sees us stopped, and it goes on here after SIGCONT. The default action, since the kernel drops it where no
+            # shell could continue us (an orphaned process group).
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+            signal.signal(number, self._handle)
             self._send(signal.SIGCONT)
 
     def _send(self, number: int) -> None:

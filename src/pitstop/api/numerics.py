@@ -50,12 +50,11 @@ class NumericsBench:
             cache=self._material,
             label="+".join(names),
         )
-        return NumericsReport(
-            proposals=names,
-            gates=gates,
-            wall_ns=time.monotonic_ns() - began,
-            decision=_DECISIONS[decide(gates, numerics=classes)],
-        )
+        decision = _DECISIONS[decide(gates, numerics=classes)]
+        seen = {gate.name for gate in gates if gate.passed}
+        if self._by_hand and decision == "passed" and not seen & {"update", "bit-equal"}:
+            decision = "not-made"  # an update by hand may do anything, so it has to be seen
+        return NumericsReport(proposals=names, gates=gates, wall_ns=time.monotonic_ns() - began, decision=decision)
 
     def _run(self, change: Change, equivalence: dict[str, object], label: str) -> Path:
         equivalence = equivalence | {"by_hand": self._by_hand}

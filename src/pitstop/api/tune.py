@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from pitstop.api.confirm import confirm_to_the_end
+from pitstop.api.confirm import confirm_to_the_end, metric_pattern
 from pitstop.api.deliver import deliver
 from pitstop.api.numerics import NumericsBench
 from pitstop.api.patched import measure_patched
@@ -58,11 +58,13 @@ _SEARCH_SHARE = 0.8
 def tune_program(request: TuneRequest, *, progress: ProgressSink) -> TuneResult:
     """Observe, try, verify and deliver. Raises PitstopError where the program cannot be tuned; never touches its files."""
     began = time.monotonic()
+    metric_pattern(request.metric)  # a wrong one is said before anything runs
     setup = resume_setup(request, progress=progress) if request.resume else start_setup(request, progress=progress)
     finish = _search(setup, request, progress=progress, began=began)
     change = _change(setup, finish.chosen)
     left_s = request.budget_s - (time.monotonic() - began) - setup.spent_before_s
-    progress(say("tune.phase_patched"), None)
+    if finish.chosen:
+        progress(say("tune.phase_patched"), None)
     patched, why_not = measure_patched(setup.bench, change=change, finish=finish, left_s=left_s)
     confirmed = None
     if request.confirm and finish.chosen:

@@ -1,7 +1,10 @@
 """The `pitstop` command: language, commands, and what an error looks like and exits with."""
 
+import contextlib
+import errno
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import typer
 
@@ -11,6 +14,8 @@ from pitstop.messages import LANGUAGES, choose_language, say
 __all__ = ["main"]
 
 _INTERRUPTED = 130
+_WRONG_USE = 2
+_FULL_OR_READ_ONLY = (errno.ENOSPC, errno.EROFS, errno.EDQUOT)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -21,15 +26,40 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except ValueError:
         choose_language(None)  # the option itself reports the wrong value
     try:
-        _app()(given, prog_name="pitstop")
+        with _interruption_passed_on():
+            _app()(given, prog_name="pitstop")
     except PitstopError as error:
         if error.program_output:
             sys.stderr.write(error.program_output.rstrip("\n") + "\n")
         sys.stderr.write(f"pitstop: {say(error.key, **error.values)}\n")
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        sys.stderr.write(f"pitstop: {say('cli.interrupted')}\n")
+    except _Interrupted:
+        sys.stderr.write(f"\npitstop: {say('cli.interrupted')}\n")
         sys.exit(_INTERRUPTED)
+    except OSError as error:
+        if error.errno not in _FULL_OR_READ_ONLY:
+            raise
+        sys.stderr.write(f"pitstop: {say('cli.cannot_write', path=error.filename or '?', why=error.strerror)}\n")
+        sys.exit(_WRONG_USE)
+
+
+class _Interrupted(BaseException):
+    """Ctrl-C. Not KeyboardInterrupt, which typer ends the process at without a word."""
+
+
+@contextlib.contextmanager
+def _interruption_passed_on() -> Iterator[None]:
+    def interrupt(_number: int, _frame: object) -> None:
+        raise _Interrupted
+
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.default_int_handler:  # not where it is ignored, nor outside of the main thread
+        signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        if before is signal.default_int_handler:
+            signal.signal(signal.SIGINT, before)
 
 
 def _wanted_language(given: list[str]) -> str | None:

@@ -1,5 +1,7 @@
 """Where a command's result goes: the screen on standard error, JSON to a file or standard output, the page to a file."""
 
+import errno
+import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -11,7 +13,7 @@ import msgspec
 from pitstop.errors import WrongUse
 from pitstop.report.json import to_json
 
-__all__ = ["write_file", "write_result"]
+__all__ = ["check_writable", "write_file", "write_result"]
 
 _R = TypeVar("_R", bound=msgspec.Struct)
 _R_contra = TypeVar("_R_contra", bound=msgspec.Struct, contravariant=True)
@@ -42,3 +44,10 @@ def write_file(path: Path, data: bytes) -> None:
         path.write_bytes(data)
     except OSError as error:
         raise WrongUse("cli.cannot_write", path=str(path), why=error.strerror or str(error)) from error
+
+
+def check_writable(*targets: str | Path | None) -> None:
+    """Raise WrongUse for a file whose folder does not exist, before minutes are spent on what it is to hold."""
+    for target in targets:
+        if target is not None and str(target) != "-" and not Path(target).resolve().parent.is_dir():
+            raise WrongUse("cli.cannot_write", path=str(target), why=os.strerror(errno.ENOENT))

@@ -30,7 +30,7 @@ def command(
 ) -> None:
     del lang
     from pitstop.api.tune import TuneRequest, tune_program  # noqa: PLC0415  keeps `pitstop --help` fast
-    from pitstop.cli.output import write_result  # noqa: PLC0415
+    from pitstop.cli.output import check_writable, write_result  # noqa: PLC0415
     from pitstop.cli.progress import tune_progress  # noqa: PLC0415
     from pitstop.report.html import tune_html  # noqa: PLC0415
     from pitstop.report.terminal import tune_screen  # noqa: PLC0415
@@ -52,6 +52,7 @@ def command(
         unsafe_trials=unsafe_trials,
         tolerate_load=tolerate_load,
     )
+    check_writable(json, html)
     with tune_progress() as progress:
         result = tune_program(request, progress=progress)
     write_result(result, json=json, html=html, page=tune_html, screen=tune_screen)

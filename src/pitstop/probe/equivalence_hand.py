@@ -16,12 +16,24 @@ class HandUpdate:
         modules = [one for one in gc.get_objects() if isinstance_safely(one, torch.nn.Module)]
         found = {id(p): p for module in modules for p in module.parameters(recurse=False) if p.grad is not None}
         self.param_groups = [{"params": list(found.values())}]
+        self.ended_with: Any = None  # weights when the update was taken to be over
         self.state: Any = {p: {} for p in found.values()}
 
     def has_gradients(self):
         """Whether gradients are left from before."""
         params = self.param_groups[0]["params"]
         return any(p.grad is not None and bool(p.grad.count_nonzero()) for p in params)
+
+    def end(self):
+        """Remember the weights: nothing may change them before the next backward."""
+        self.ended_with = [p.detach().clone() for p in self.param_groups[0]["params"]]
+
+    def is_odd(self):
+        """Whether the program works otherwise: gradients are left at a backward, or weights changed after the update's presumed end."""
+        if self.has_gradients():
+            return True
+        pairs = zip(self.param_groups[0]["params"], self.ended_with or ())
+        return any(not p.detach().equal(before) for p, before in pairs)
 
     def withhold(self):
         """Let the program's update change nothing: it may not expect that a gradient is missing."""

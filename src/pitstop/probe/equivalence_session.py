@@ -114,6 +114,7 @@ class Session:
         if self.hand_works:
             self.hand_works = False
             self.after_optimizer(self.hand)
+            self.hand.end()
 
     def after_backward(self):
         """Note that gradients are there; where the program updates by hand, it does so from now on."""
@@ -121,17 +122,16 @@ class Session:
             return
         if self.hand is None:
             self.hand = HandUpdate(self.torch)
-        if self.hand_works:
-            if isinstance(self.window, Capture):
-                self.window.spoiled = "several backward passes before the update"
+        if self.hand_works:  # a second backward before the update
+            self.closure = True
         elif trained_by(self.hand):
             self.hand_works = True
             self.before_optimizer(self.hand, (), {})
 
     def on_backward(self, tensors):
         """Note what goes backward."""
-        if self.hand is not None and isinstance(self.window, Capture) and self.hand.has_gradients():
-            self.window.spoiled = "gradients of earlier steps"
+        if self.hand is not None and not self.closure and (self.hand_works or self.hand.is_odd()):
+            self.closure = True  # as with a closure: no step can be computed again by itself
         value = 0.0
         for tensor in tensors if isinstance(tensors, (list, tuple)) else [tensors]:
             value += float(tensor.detach().double().sum())

@@ -24,6 +24,7 @@ SCALE_SLACK = 5e-3  # of the gradient's length, in `precision` only
 LAYER_MULTIPLE = 6.0  # the worst of many tensors
 LAYER_SLACK = 1e-4
 UPDATE_MULTIPLE = 3.0
+MOST_UPDATE = 0.02  # a limit above this sees nothing: the update depends on more than what was recorded
 FLOOR = 1.2e-7  # unit roundoff of fp32: no program's noise is below
 MOST_NOISE = 0.3  # of the whole gradient: three times that would let anything pass
 UNJUDGED_NOISE = 0.15  # a tensor whose gradient is this noisy by itself hides a fault of its own size / 6
@@ -82,7 +83,7 @@ class _Bench(NamedTuple):
 
 def _unusable(treated: EquivalenceRun, original: EquivalenceRun) -> str | None:
     """Return why the steps cannot be compared, or None."""
-    if original.closure:
+    if original.closure or treated.closure:
         return say("gates.reason.closure")
     own = original.replayed("plain")
     if not own:
@@ -226,9 +227,13 @@ def update(treated: EquivalenceRun, *, original: EquivalenceRun) -> Gate:
         (one.error, UPDATE_MULTIPLE * max(one.floor, FLOOR, ours.error or 0.0))
         for one, ours in zip(mine, own, strict=True)
     ]
+    if any(one.error is None for one in own):
+        return Gate(name=name, passed=None, detail=say("gates.reason.update_unseen", limit=_shown(None)))
     if any(error is None for error, _ in ratios):
         return Gate(name=name, passed=False, detail=say("gates.reason.not_finite"))
     error, limit = max(((e, bound) for e, bound in ratios if e is not None), key=lambda pair: pair[0] / pair[1])
+    if limit > MOST_UPDATE:
+        return Gate(name=name, passed=None, detail=say("gates.reason.update_unseen", limit=_shown(limit)))
     return Gate(
         name=name,
         passed=error <= limit,

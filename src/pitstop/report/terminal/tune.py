@@ -1,5 +1,6 @@
 """The result of a tune on the terminal: the speed-up of the patched program first, then everything behind it."""
 
+import re
 from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
@@ -67,7 +68,7 @@ def _parts(page: TunePage, *, gain: bool, width: int) -> Iterator[RenderableType
     yield facts_table(page.account)
     if page.handover:
         yield heading(say("report.title.patch"))
-        yield _patch(page.handover)
+        yield _patch(page.handover, width=width)
 
 
 def _changes(handed: Handover) -> RenderableType:
@@ -124,7 +125,7 @@ def _pairs(rows: tuple[tuple[str, str], ...]) -> RenderableType:
     return indented(table)
 
 
-def _patch(handed: Handover) -> RenderableType:
+def _patch(handed: Handover, *, width: int) -> RenderableType:
     parts: list[RenderableType] = []
     if handed.diff:
         lines = diff_lines(handed.diff)
@@ -142,8 +143,24 @@ def _patch(handed: Handover) -> RenderableType:
     for key, command in commands:
         if command:
             parts.append(indented(Text(f"{say(key)}:", style="dim")))
-            parts.append(indented(indented(Text(command, style="bold", overflow="fold"))))
+            lines_of_command = continued(command, width=width - 4)
+            parts.append(indented(indented(Text(lines_of_command, style="bold", overflow="fold"))))
     if not handed.launch:
         parts.append(indented(Text(say("report.handover.launch_same"), style="dim")))
     parts.append(indented(Text(handed.break_even)))
     return Group(*parts)
+
+
+def continued(command: str, *, width: int) -> str:
+    """Break a shell command at blanks outside of quotes, each line but the last ending in a backslash, so that it can be pasted.
+
+    A word longer than `width` stays whole.
+    """
+    words = re.findall(r"(?:[^\s'\"\\]|\\.|'[^']*'|\"(?:[^\"\\]|\\.)*\")+", command)
+    lines: list[str] = []
+    for word in words:
+        if lines and len(lines[-1]) + 1 + len(word) + 2 <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word if not lines else f"  {word}")
+    return " \\\n".join(lines)

@@ -13,7 +13,7 @@ __all__ = ["page"]
 HEAD = f"""# Outside programs
 
 Written by `bench/run_programs.py`; do not edit. Programs of pytorch/examples at commit `{COMMIT[:12]}`, unmodified, on data made by
-`bench/programs` (no download), each tuned once by `pitstop tune` on two cores without a GPU. The speed-up is original time / patched
+`bench/programs` (no download), each tuned once by `pitstop tune` (`--budget 6m`) on two cores without a GPU. The speed-up is original time / patched
 time: of whole programs with nothing of pitstop in them ("whole"), or by the step clock where these did not fit the budget; brackets hold
 the 95 % interval. "Patched" is what would be handed over: where nothing is confirmed, the program stays as it is, which is never slower.
 """

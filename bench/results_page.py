@@ -27,7 +27,7 @@ def page(programs: tuple[Outside, ...], results: Path) -> str:
         one.name: json.loads(path.read_text()) for one in programs if (path := results / f"{one.name}.json").exists()
     }
     rows = [
-        "| program | patched, whole | by the step clock | changes | tuning time | trials |",
+        "| program | patched, whole | by the step clock, or why nothing | changes | tuning time | trials |",
         "|---|---|---|---|---|---|",
     ]
     rows += [_row(program, read.get(program.name)) for program in programs]

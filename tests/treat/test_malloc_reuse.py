@@ -52,6 +52,13 @@ def test_a_program_that_reuses_its_memory_has_nothing_to_gain():
     assert "about 49 page faults" in refusal(view_with(page_faults_per_step=49))
 
 
+def test_faults_of_huge_pages_are_dear_however_few():
+    answer = MALLOC.propose(view_with(page_faults_per_step=5, huge_pages="always"))
+    assert not isinstance(answer, CannotApply)
+    assert isinf(answer[0].ceiling)
+    assert "about 5 page faults" in refusal(view_with(page_faults_per_step=5, huge_pages="madvise"))
+
+
 def test_an_empty_ledger_decides_nothing():
     assert not isinstance(MALLOC.propose(view_with(page_faults_per_step=49, steps=0)), CannotApply)
 

@@ -34,7 +34,8 @@ class NumericsBench:
         self._material = BaselineMaterial()
         self._steps = equivalence_steps(baseline)
         self._by_hand = not baseline.analysis.run.evidence.optimizers
-        self._has_clock = not self._by_hand or (steps := baseline.analysis.steps) is None or steps.clock == "backward"
+        steps = baseline.analysis.steps
+        self._has_clock = not self._by_hand or (steps is not None and steps.clock == "backward")
 
     def check(self, names: tuple[str, ...], *, change: Change, classes: frozenset[Numerics]) -> NumericsReport:
         """Return the gates' report for `change`, the proposals `names` together."""

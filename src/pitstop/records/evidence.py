@@ -135,6 +135,9 @@ class EnvironmentSighting(msgspec.Struct, frozen=True, kw_only=True, tag="enviro
     )
     allocator_settings: tuple[str, ...] = ()  # names of the environment variables that tune it already
     page_faults_per_step: float | None = None  # of this process, served without reading; None before they were counted
+    huge_pages: str | None = (
+        None  # the kernel's transparent huge pages: "always", "madvise" or "never"; None if not known
+    )
 
 
 class ProbeFault(msgspec.Struct, frozen=True, kw_only=True, tag="probe_fault", tag_field="kind"):

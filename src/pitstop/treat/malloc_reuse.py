@@ -47,7 +47,8 @@ class MallocReuse:
                 treatment=self.name,
                 reason=say("treat.allocator_set", names=", ".join(sorted(environment.allocator_settings))),
             )
-        faults = environment.page_faults_per_step
+        # With transparent huge pages for all memory a fault may clear 2 MiB: what faults cost is then not known beforehand.
+        faults = environment.page_faults_per_step if environment.huge_pages != "always" else None
         step_ns = view.ledger.wall_ns / view.ledger.steps if view.ledger.steps else 0
         if faults is not None and faults * _MOST_NS_PER_FAULT < _LEAST_SHARE * step_ns:
             return CannotApply(treatment=self.name, reason=say("treat.few_page_faults", faults=round(faults)))

@@ -78,6 +78,7 @@ def describe(torch):
         "cpu_capability": backend.get_cpu_capability() if hasattr(backend, "get_cpu_capability") else None,
         "start_method": multiprocessing.get_start_method(allow_none=True),
         "allocator": _allocator(),
+        "huge_pages": _huge_pages(),
         "allocator_settings": sorted(name for name in os.environ if _tunes_malloc(name)),
     }
 
@@ -98,6 +99,16 @@ def _allocator():
         return found.group(1) if found else os.confstr("CS_GNU_LIBC_VERSION")
     except (OSError, ValueError):
         return None
+
+
+def _huge_pages():
+    """Return the choice that the kernel's list "always [madvise] never" marks."""
+    try:
+        with open("/sys/kernel/mm/transparent_hugepage/enabled", encoding="ascii") as file:
+            found = re.search(r"\[(\w+)\]", file.read())
+    except (OSError, ValueError):
+        return None
+    return found.group(1) if found else None
 
 
 def _has_main_guard(script):

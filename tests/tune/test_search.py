@@ -87,6 +87,11 @@ def test_a_setting_that_a_member_holds_already_is_not_added():
     tuned = tune({"worker,threads=1": 1.5, "threads=1": 1.0, "c": 1.2}, proposals=(composite, single, proposal("c")))
     assert tuned.finish.chosen == ("worker,threads=1", "c")
     assert not any({"worker,threads=1", "threads=1"} <= set(key) for key in measured(tuned))
+    together = tune(
+        {"c": 1.5, "d": 1.3}, proposals=(composite, single, proposal("c"), proposal("d")), noise=Noise(sd=0.01)
+    )
+    assert any({"worker,threads=1", "c", "d"} <= set(key) for key in measured(together)), "everything is tried at once"
+    assert not any({"worker,threads=1", "threads=1"} <= set(key) for key in measured(together))
 
 
 def test_a_number_format_that_gained_nothing_alone_joins_only_by_a_gain_of_its_own():

@@ -99,7 +99,15 @@ def _with_everything(found: Found, *, view: View) -> Measuring[Found]:
     additions = [
         one
         for one in _additions(found, view=view)
-        if _harmless(one, view=view) and not _changes_numbers(one, found, view)
+        if _harmless(one, view=view)
+        and not _changes_numbers(one, found, view)
+        and not _contained(one, found, view=view)
+    ]
+    # Of one worker with one thread, and one thread, the former says both.
+    additions = [
+        one
+        for one in additions
+        if not (one.setting and any(one.setting.items() < other.setting.items() for other in additions))
     ]
     start = found
     for swap in (None, *_swaps(found, view=view, upward=True)):

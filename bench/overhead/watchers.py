@@ -81,6 +81,8 @@ def _environment(folder: Path, *, watcher: str) -> dict[str, str]:
         probe.mkdir()
         mode = watcher.removeprefix("pitstop-")
         assert mode in ("clock", "profile")
-        config = ProbeConfig(mode=mode, project_root=str(LOOP.parent), sample_hz=SAMPLE_HZ if mode == "profile" else 0)
+        # A clock is told its last step, as in a trial; this one is never reached.
+        options = {"stop_after_steps": 1 << 40} if mode == "clock" else {"sample_hz": SAMPLE_HZ}
+        config = ProbeConfig(mode=mode, project_root=str(LOOP.parent), **options)
         env.update(prepare_probe(probe, config, env))
     return env

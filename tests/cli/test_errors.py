@@ -1,7 +1,6 @@
 """Wrong use and bad input: one clear line in the user's language, the right exit code, never a traceback of ours."""
 
 import sys
-from pathlib import Path
 
 import pytest
 from training_program import training
@@ -18,6 +17,8 @@ def last_line(text: str) -> str:
     ("arguments", "words"),
     [
         ([], "no command to run"),
+        (["--lang", "fr", "--", PYTHON, "train.py"], "no language 'fr'"),
+        (["--json", "no/such/folder.json", "--", PYTHON, "train.py"], "cannot write"),
         (["--", "no-such-command-anywhere"], "no command 'no-such-command-anywhere'"),
         (["--", PYTHON, "missing.py"], "no file"),
         (["--", "train.py"], "without its interpreter"),
@@ -45,6 +46,14 @@ def test_an_unknown_option_or_language_is_wrong_use(pitstop):
     assert pitstop("tune", "--no-such-option").returncode == 2
     assert pitstop("tune", "--budget", "soon", "--", PYTHON, "-c", "pass").returncode == 2
     assert pitstop("tune", "--only", "magic", "--", PYTHON, "-c", "pass").returncode == 2
+    nothing_left = pitstop("tune", "--only", "compile", "--skip", "compile", "--", PYTHON, "-c", "pass")
+    assert nothing_left.returncode == 2
+    assert "leave nothing to try" in last_line(nothing_left.stderr)
+
+
+@pytest.mark.parametrize("command", ["profile", "tune"])
+def test_a_command_without_a_program_names_itself(pitstop, command):
+    assert f"pitstop {command} -- python train.py" in pitstop(command).stderr
 
 
 def test_a_folder_that_cannot_be_written_is_said(pitstop, tmp_path):
@@ -108,8 +117,10 @@ def test_resuming_nothing_is_wrong_use(pitstop, tmp_path):
     assert "no unfinished tune" in last_line(done.stderr)
 
 
-def test_a_json_file_that_cannot_be_written_is_said(pitstop, tmp_path):
-    (tmp_path / "train.py").write_text("pass\n")
-    done = pitstop("profile", "--json", str(Path("no") / "such" / "folder.json"), "--", PYTHON, "train.py")
-    assert done.returncode == 2
+def test_a_run_that_cannot_be_kept_is_shown_all_the_same(pitstop, tmp_path):
+    """The program's folder of runs is gone when it ends: no file can be written, as on a full disk."""
+    (tmp_path / "train.py").write_text("import shutil, sys; shutil.rmtree('.pitstop'); sys.exit(7)\n")
+    done = pitstop("profile", "--", PYTHON, "train.py")
+    assert done.returncode == 7, done.stderr
+    assert "exit code 7" in done.stderr
     assert "cannot write" in last_line(done.stderr)

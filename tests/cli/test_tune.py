@@ -78,7 +78,14 @@ def test_a_tune_that_was_killed_goes_on_where_it_was(pitstop, project):
     first.send_signal(signal.SIGKILL)
     first.wait()
     kept = count(journal)
-    done = pitstop("tune", "--resume", *OPTIONS, "--", sys.executable, "train.py", timeout_s=400)
+    program = ("--", sys.executable, "train.py")
+    early = pitstop("report")
+    assert early.returncode == 2
+    assert "has not finished" in early.stderr
+    other = pitstop("tune", "--resume", "--budget", "1h", *program)
+    assert other.returncode == 2
+    assert "--resume alone" in other.stderr
+    done = pitstop("tune", "--resume", *OPTIONS, *program, timeout_s=400)
     assert done.returncode == 0, done.stderr
     assert count(journal) >= kept
     result = json.loads((project / "out.json").read_bytes())

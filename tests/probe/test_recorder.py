@@ -85,6 +85,7 @@ def test_threads_get_small_numbers_and_lose_nothing(tmp_path, faults):
         thread.start()
     for thread in threads:
         thread.join()
+    recorder.flush()
     events = only_file(tmp_path).events
     assert len(events) == 8001
     by_thread = {thread: {event.arg for event in events if event.thread == thread} for thread in range(5)}
@@ -98,6 +99,7 @@ def test_a_full_file_ends_recording_and_says_so_once(tmp_path, faults):
     room = (CHUNK_BYTES - HEADER.size) // RECORD.size
     for number in range(room + 100):
         recorder.record(FORWARD, 1, number + 1, number + 2)
+    recorder.flush()
     assert len(only_file(tmp_path).events) == room
     assert len(faults) == 1
     assert "full" in faults[0][1]
@@ -144,6 +146,42 @@ def test_kill_9_loses_nothing(tmp_path):
     )
     assert done.returncode == -signal.SIGKILL
     assert len(only_file(tmp_path).events) == 1000
+
+
+def test_kill_9_in_a_fast_loop_loses_the_last_milliseconds_at_most(tmp_path):
+    """Events end a microsecond apart; each that ends later than the wait is a reason to write all before it."""
+    done = in_child(
+        tmp_path,
+        "from pitstop.probe.recorder import AT_ONCE, WAIT_NS\n"
+        "r = Recorder(folder, fault)\nfor n in range(1, 100_001): r.record(FORWARD, 1, n * 1000 - 999, n * 1000)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)",
+    )
+    assert done.returncode == -signal.SIGKILL
+    ends = [event.end_ns for event in only_file(tmp_path).events]
+    assert ends == list(range(1000, 1000 * len(ends) + 1, 1000)), "in order, none left out"
+    assert 100_000_000 - layout.WAIT_NS <= ends[-1] < 100_000_000
+
+
+def test_a_slow_loop_waits_for_nothing(tmp_path, faults):
+    recorder = Recorder(str(tmp_path), faults)
+    for number in range(1, 2 * layout.AT_ONCE):
+        recorder.record(FORWARD, 1, number, number * layout.WAIT_NS)
+    assert len(only_file(tmp_path).events) == 2 * layout.AT_ONCE - 1
+
+
+def test_an_event_inside_of_writing_is_kept(tmp_path, faults):
+    """A garbage collection in the middle of a flush records itself."""
+    recorder = Recorder(str(tmp_path), faults)
+    open_file = recorder._open
+
+    def open_and_collect():
+        open_file()
+        recorder.record(FORWARD, 2, 3, 4)
+
+    recorder._open = open_and_collect
+    recorder.record(FORWARD, 1, 1, 2)
+    recorder.close()
+    assert [event.arg for event in only_file(tmp_path).events] == [1, 2]
 
 
 def test_a_forked_child_writes_its_own_file_and_only_if_it_has_something_to_say(tmp_path):
@@ -198,7 +236,7 @@ def test_a_full_disk_does_not_kill_the_program(tmp_path):
         done = in_child(
             disk,
             "r = Recorder(folder, fault)\n"
-            "for n in range(5 * CHUNK_BYTES // RECORD.size): r.record(FORWARD, 1, n + 1, n + 2)\nprint('alive')",
+            "for n in range(5 * CHUNK_BYTES // RECORD.size): r.record(FORWARD, 1, n + 1, n + 2)\nr.flush()\nprint('alive')",
         )
         assert done.stdout.startswith("fault OSError [Errno 28]")
         assert done.stdout.endswith("alive\n")

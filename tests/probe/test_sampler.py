@@ -17,7 +17,7 @@ def session(tmp_path):
     faults = []
     return SimpleNamespace(
         folder=str(tmp_path),
-        recorder=SimpleNamespace(stem="1-1"),
+        recorder=SimpleNamespace(stem="1-1", flush=lambda: None),
         is_worker=False,
         faults=faults,
         fault=lambda where, error: faults.append((where, error)),

@@ -153,6 +153,7 @@ def test_a_percentile_of_too_few_steps_is_refused_in_words() -> None:
 def test_the_program_line_can_be_pasted() -> None:
     assert command_line(("python", "a b.py", "--x=$HOME")) == "python 'a b.py' '--x=$HOME'"
     assert "exit code 3" in program_line(stepless_profile())
+    assert "exit code" not in program_line(stepless_profile(), in_part=True), "what pitstop stopped has none of its own"
 
 
 def test_an_unbounded_ceiling_is_not_printed_as_a_number() -> None:

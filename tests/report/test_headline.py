@@ -16,7 +16,8 @@ def with_prescription(**changes: object) -> TuneResult:
 
 def test_a_profile_starts_with_the_largest_share_and_what_can_be_gained() -> None:
     assert profile_headline(photo_profile()) == (
-        "62 % of each step waits for data; without the first finding below, a step would be at most 2.62x as fast"
+        "62 % of each step waits for data; a step would be at most 2.62x as fast without the first finding: "
+        + photo_profile().findings[0].title
     )
 
 
@@ -76,6 +77,17 @@ def test_undecided_changes_are_not_called_useless() -> None:
     headline = tune_headline(msgspec.structs.replace(zero_tune(), verdicts=left))
     assert headline.startswith("pitstop tried 7 changes; none is certain")
     assert headline.endswith("and 2 are still undecided")
+
+
+def test_what_cannot_gain_enough_is_not_open() -> None:
+    some = next(verdict for verdict in photo_verdicts() if verdict.verdict == "slower")
+    ruled_out = msgspec.structs.replace(some, verdict="undecided", speedup=None, predicted=(1.0, 1.01))
+    headline = tune_headline(msgspec.structs.replace(zero_tune(), verdicts=(some, ruled_out)))
+    assert headline.startswith("pitstop tried 1 changes; none made the program faster")
+    alone = msgspec.structs.replace(zero_tune(), verdicts=(ruled_out,))
+    assert tune_headline(alone).startswith("No change that pitstop knows could gain more than 2 %")
+    assert not alone.nothing_measured
+    assert starved_tune().nothing_measured
 
 
 def test_changes_that_were_never_run_were_not_tried() -> None:

@@ -86,10 +86,10 @@ def _usable_steps(run: Run, folder: Path, *, analysis: Analysis, waited_s: float
         if run.end is not None and run.end.loss_finite is False:
             raise CouldNotMeasure("tune.not_finite", loss=run.end.last_loss)
         return analysis.steps
-    if run.timed_out:
-        raise CouldNotMeasure("tune.program_hung", seconds=waited_s, program_output=tail)
     if not run.connected:
         raise CouldNotMeasure("tune.not_connected")
+    if run.timed_out:
+        raise CouldNotMeasure("tune.program_hung", seconds=waited_s, program_output=tail)
     if run.evidence.environment is None and run.end is None:  # the probe writes an end where torch was imported
         raise CouldNotMeasure("tune.no_torch")
     counted = len(run.main.events) if run.main else 0

@@ -52,6 +52,7 @@ def deliver(
         invalid_trials=finish.invalid_trials,
         margin=margin,
         reason=finish.reason,
+        tolerate_load=setup.tolerate_load,
     )
     setup.folder.write("report.html", tune_html(result))
     setup.folder.write("report.md", tune_markdown(result))

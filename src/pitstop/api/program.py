@@ -13,13 +13,13 @@ __all__ = ["main_script", "program_name", "project_root", "read_program"]
 _TAKES_VALUE = frozenset({"-W", "-X", "--check-hash-based-pycs"})
 
 
-def read_program(command: list[str], *, cwd: Path) -> Program:
-    """Return the command as a Program.
+def read_program(command: list[str], *, cwd: Path, asked: str = "profile") -> Program:
+    """Return the command as a Program; `asked` names the pitstop command that wants it.
 
     Raises WrongUse: nothing given, no such command, no such script, a script given without its interpreter.
     """
     if not command:
-        raise WrongUse("cli.no_command")
+        raise WrongUse("cli.no_command", name=asked)
     first = command[0]
     if shutil.which(first, path=os.environ.get("PATH")) is None:
         path = cwd / first

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Setup", "resume_setup", "start_setup"]
 
+_BUDGET_S = 600.0
+
 
 class _Stored(msgspec.Struct, frozen=True, kw_only=True):
     """What the journal keeps of a setup, so that `--resume` goes on exactly where it was."""
@@ -41,6 +43,7 @@ class _Stored(msgspec.Struct, frozen=True, kw_only=True):
     cpus: int
     seed: str | None
     tolerate_load: bool
+    budget_s: float = _BUDGET_S
 
 
 class Setup:
@@ -58,6 +61,8 @@ class Setup:
         self.root = Path(stored.root)
         self.plan = stored.plan
         self.spent_before_s = spent_before_s
+        self.budget_s = stored.budget_s
+        self.tolerate_load = stored.tolerate_load
         self.bench = Bench(
             stored.program, root=self.root, folder=folder.path, plan=stored.plan, tolerate_load=stored.tolerate_load
         )
@@ -84,8 +89,8 @@ class Setup:
 
 def start_setup(request: "TuneRequest", *, progress: "ProgressSink") -> Setup:
     """Check the request, choose the sandbox, observe the program, and collect proposals."""
-    program = read_program(list(request.command), cwd=request.cwd)
-    _check_names(request.only + request.skip)
+    program = read_program(list(request.command), cwd=request.cwd, asked="tune")
+    _check_names(request)
     folder = new_run_folder(
         request.run_root or request.cwd, name=program_name(program), now=datetime.now().astimezone()
     )
@@ -101,7 +106,8 @@ def start_setup(request: "TuneRequest", *, progress: "ProgressSink") -> Setup:
     bench = Bench(program, root=root, folder=folder.path, plan=plan)
     began = time.monotonic()
     cpus = read_machine().cpus
-    baseline = observe_baseline(bench, budget_s=request.budget_s, cpus=cpus)
+    budget_s = _BUDGET_S if request.budget_s is None else request.budget_s
+    baseline = observe_baseline(bench, budget_s=budget_s, cpus=cpus)
     sources = read_sources(baseline.analysis, root=root)
     view = view_of(baseline.analysis, program=program, sources=sources, cpus=cpus)
     proposals, refused = propose_all(view)
@@ -121,6 +127,7 @@ def start_setup(request: "TuneRequest", *, progress: "ProgressSink") -> Setup:
         cpus=cpus,
         seed=str(bench.seed) if bench.seed else None,
         tolerate_load=request.tolerate_load,
+        budget_s=budget_s,
     )
     folder.write("run.json", msgspec.json.encode(baseline.analysis.run))
     journal = Journal.create(folder.path / "journal.sqlite")
@@ -138,6 +145,8 @@ def resume_setup(request: "TuneRequest", *, progress: "ProgressSink") -> Setup:
         stored = journal.get("setup", _Stored)
         if stored is None or stored.program.argv != request.command or stored.program.cwd != str(request.cwd):
             continue
+        if request.budget_s not in (None, stored.budget_s):
+            raise WrongUse("tune.budget_kept", budget=stored.budget_s)
         for source, text in stored.sources.items():
             if not Path(source).is_file() or decode_source(Path(source).read_bytes()) != text:
                 raise WrongUse("tune.sources_changed", path=source)
@@ -196,11 +205,13 @@ def read_sources(analysis: Analysis, *, root: Path) -> dict[str, str]:
     return sources
 
 
-def _check_names(names: tuple[str, ...]) -> None:
+def _check_names(request: "TuneRequest") -> None:
     known = [treatment.name for treatment in TREATMENTS]
-    for name in names:
+    for name in request.only + request.skip:
         if name not in known:
             raise WrongUse("tune.unknown_treatment", name=name, known=", ".join(known))
+    if not any(_wanted(name, request) for name in known):
+        raise WrongUse("tune.nothing_wanted", known=", ".join(known))
 
 
 def _wanted(treatment: str, request: "TuneRequest") -> bool:

@@ -20,4 +20,5 @@ def stored_result(root: Path, *, wanted: str | None = None) -> ProfileResult | T
             return from_json((folder.path / "profile.json").read_bytes(), kind=ProfileResult)
     except ValueError as error:
         raise WrongUse("cli.bad_result", path=str(folder.path), why=str(error)) from error
-    raise WrongUse("cli.no_such_run", run=str(folder.path))
+    key = "cli.unfinished_tune" if (folder.path / "journal.sqlite").is_file() else "cli.unfinished_run"
+    raise WrongUse(key, run=str(folder.path))

@@ -32,12 +32,12 @@ class ProgressSink(Protocol):
 
 
 class TuneRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user asked for."""
+    """What the user asked for. `budget_s`: None is ten minutes, or for `resume` what the tune began with."""
 
     command: tuple[str, ...]
     cwd: Path
     run_root: Path | None = None
-    budget_s: float = 600.0
+    budget_s: float | None = None
     margin: float = 0.02
     only: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ def tune_program(request: TuneRequest, *, progress: ProgressSink) -> TuneResult:
     setup = resume_setup(request, progress=progress) if request.resume else start_setup(request, progress=progress)
     finish = _search(setup, request, progress=progress, began=began)
     change = _change(setup, finish.chosen)
-    left_s = request.budget_s - (time.monotonic() - began) - setup.spent_before_s
+    left_s = setup.budget_s - (time.monotonic() - began) - setup.spent_before_s
     if finish.chosen:
         progress(say("tune.phase_patched"), None)
     patched, why_not = measure_patched(setup.bench, change=change, finish=finish, left_s=left_s)
@@ -84,11 +84,11 @@ def tune_program(request: TuneRequest, *, progress: ProgressSink) -> TuneResult:
     )
 
 
-def search_options(request: TuneRequest, *, spent_s: float) -> SearchOptions:
+def search_options(request: TuneRequest, *, budget_s: float, spent_s: float) -> SearchOptions:
     """Return the search's options for `request`, `spent_s` of whose budget the observation has already cost."""
     options = SearchOptions(
         margin=request.margin,
-        budget_ns=round(max(1.0, request.budget_s * _SEARCH_SHARE - spent_s) * 1e9),
+        budget_ns=round(max(1.0, budget_s * _SEARCH_SHARE - spent_s) * 1e9),
     )
     if request.more_memory:
         options = msgspec.structs.replace(options, memory_bytes=1 << 62, device_memory_share=float("inf"))
@@ -97,7 +97,8 @@ def search_options(request: TuneRequest, *, spent_s: float) -> SearchOptions:
 
 def _search(setup: Setup, request: TuneRequest, *, progress: ProgressSink, began: float) -> Finish:
     """Let the search say what to do until it has finished; every observation is in the journal before the next begins."""
-    options = setup.options(search_options(request, spent_s=time.monotonic() - began))
+    spent_s = time.monotonic() - began
+    options = setup.options(search_options(request, budget_s=setup.budget_s, spent_s=spent_s))
     search = replay(setup.proposals, setup.journal.observations(Observation), options=options)
     numerics = NumericsBench(setup.bench, baseline=setup.baseline)
     performers: Mapping[type, Callable[..., Observation]] = {

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import typer
 
-from pitstop.errors import PitstopError
+from pitstop.errors import PitstopError, WrongUse
 from pitstop.messages import LANGUAGES, choose_language, say
 
 __all__ = ["main"]
@@ -21,11 +21,11 @@ _FULL_OR_READ_ONLY = (errno.ENOSPC, errno.EROFS, errno.EDQUOT)
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command in `arguments` (default: the process's) and exit with its code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    wanted = _wanted_language(given)
+    choose_language(wanted if wanted in LANGUAGES else None)
     try:
-        choose_language(_wanted_language(given))
-    except ValueError:
-        choose_language(None)  # the option itself reports the wrong value
-    try:
+        if wanted is not None and wanted not in LANGUAGES:
+            raise WrongUse("cli.bad_language", wanted=wanted, known=", ".join(LANGUAGES))
         with _interruption_passed_on():
             _app()(given, prog_name="pitstop")
     except PitstopError as error:

@@ -1,5 +1,6 @@
 """`pitstop profile -- CMD...`: run the program with the probe and say where its time went."""
 
+import sys
 from pathlib import Path
 
 import typer
@@ -18,13 +19,16 @@ def command(
 ) -> None:
     del lang
     from pitstop.api.profile import profile_program  # noqa: PLC0415  keeps `pitstop --help` fast
-    from pitstop.cli.output import write_result  # noqa: PLC0415
+    from pitstop.cli.output import check_writable, write_result  # noqa: PLC0415
     from pitstop.report.html import profile_html  # noqa: PLC0415
     from pitstop.report.terminal import profile_screen  # noqa: PLC0415
 
-    result, exit_code = profile_program(cmd or [], cwd=Path.cwd(), run_root=run_root, stdout_is_taken=json == "-")
-    write_result(result, json=json, html=html, page=profile_html, screen=profile_screen)
-    raise typer.Exit(exit_code)
+    check_writable(json, html)
+    run = profile_program(cmd or [], cwd=Path.cwd(), run_root=run_root, stdout_is_taken=json == "-")
+    write_result(run.result, json=json, html=html, page=profile_html, screen=profile_screen)
+    if run.not_kept is not None:
+        sys.stderr.write(f"pitstop: {say(run.not_kept.key, **run.not_kept.values)}\n")
+    raise typer.Exit(run.exit_code)
 
 
 command.__doc__ = say("profile.help")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import typer
 
+from pitstop.errors import CouldNotMeasure
 from pitstop.messages import say
 
 __all__ = ["command"]
@@ -11,7 +12,7 @@ __all__ = ["command"]
 
 def command(
     cmd: list[str] = typer.Argument(None, metavar="-- CMD...", help=say("profile.help_command"), show_default=False),
-    budget: str = typer.Option("10m", metavar="TIME", help=say("tune.help_budget")),
+    budget: str | None = typer.Option(None, metavar="TIME", help=say("tune.help_budget")),
     margin: float = typer.Option(0.02, min=0.0, max=1.0, help=say("tune.help_margin")),
     only: str | None = typer.Option(None, metavar="NAMES", help=say("tune.help_only")),
     skip: str | None = typer.Option(None, metavar="NAMES", help=say("tune.help_skip")),
@@ -39,7 +40,7 @@ def command(
         command=tuple(cmd or ()),
         cwd=Path.cwd(),
         run_root=run_root,
-        budget_s=seconds(budget),
+        budget_s=seconds(budget) if budget is not None else None,
         margin=margin,
         only=names(only),
         skip=names(skip),
@@ -56,6 +57,8 @@ def command(
     with tune_progress() as progress:
         result = tune_program(request, progress=progress)
     write_result(result, json=json, html=html, page=tune_html, screen=tune_screen)
+    if result.nothing_measured:
+        raise typer.Exit(CouldNotMeasure.exit_code)
 
 
 def names(text: str | None) -> tuple[str, ...]:

@@ -70,6 +70,7 @@ class Sampler:
             while not wake.acquire(True, self._period_s):
                 if not self._look(main):
                     break
+                self._session.recorder.flush()  # what waits there is at most so old, even when the program hangs
                 taken += 1
                 if taken % _WRITE_EVERY == 0:
                     self.write()

@@ -46,15 +46,18 @@ class Sightings:
 
 
 class Numbers:
-    """Object -> 1, 2, 3 ... in the order of first sight, by identity and without keeping objects alive."""
+    """Object -> 1, 2, 3 ... in the order of first sight, by identity and without keeping objects alive.
+
+    `known`: id of the object -> (number, weak reference that removes the entry); hot paths read it themselves.
+    """
 
     def __init__(self):
-        self._known = {}
+        self.known = {}
         self._count = 0
 
     def get(self, thing):
         """Return the number of `thing`, or 0 if it has none yet."""
-        entry = self._known.get(id(thing))
+        entry = self.known.get(id(thing))
         return entry[0] if entry is not None else 0
 
     def give(self, thing):
@@ -67,5 +70,5 @@ class Numbers:
         if number is None:
             self._count += 1
             number = self._count
-        self._known[key] = (number, weakref.ref(thing, lambda _gone: self._known.pop(key, None)))
+        self.known[key] = (number, weakref.ref(thing, lambda _gone: self.known.pop(key, None)))
         return number

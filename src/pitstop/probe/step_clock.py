@@ -48,7 +48,7 @@ class StepClock:
         self._expects_optimizer = True
 
     def is_outranked(self, kind):
-        """Tell whether events of this kind cannot end steps any more."""
+        """Tell whether events of this kind cannot end steps any more, or are not expected to."""
         if self.leading is not None and _RANK[self.leading] > _RANK[kind]:
             return True
         return self._expects_optimizer and _RANK[kind] < _RANK[OPTIMIZER] and self._counts[kind] < _EXPECTED_SETTLED

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from pitstop.records.steps import Category
-from pitstop.records.verdicts import Gate
+from pitstop.records.verdicts import Gate, VerdictKind
 
 __all__ = [
     "BaselineMemory",
@@ -132,6 +132,15 @@ class VerdictResult(msgspec.Struct, frozen=True, kw_only=True):
     gates: tuple[Gate, ...] = ()
     extra_peak_bytes: int | None = None
 
+    @property
+    def was_tried(self) -> bool:
+        """Whether a run of it came to anything: a time, or a reason why there is none."""
+        return self.speedup is not None or self.verdict != VerdictKind.UNDECIDED
+
+    def ruled_out(self, margin: float) -> bool:
+        """Tell whether it was not tried because the most that it could gain is within the margin."""
+        return not self.was_tried and self.predicted is not None and self.predicted[1] <= 1 + margin
+
 
 class Patched(msgspec.Struct, frozen=True, kw_only=True):
     """The patched program measured by itself. `how`: "end-to-end" (no probe, whole program) or "step-clock"."""
@@ -187,4 +196,11 @@ class TuneResult(msgspec.Struct, frozen=True, kw_only=True):
     not_measured: tuple[NotMeasured, ...] = ()
     invalid_trials: int = 0
     reason: str = ""  # why the search ended as it did, in the chosen language
+    tolerate_load: bool = False  # trials on a busy machine counted too
     margin: float = 0.02  # a speed-up has to clear 1 + margin to count (DESIGN.md, Statistics rules)
+
+    @property
+    def nothing_measured(self) -> bool:
+        """Whether there was something to try, and none of it was."""
+        possible = [verdict for verdict in self.verdicts if not verdict.ruled_out(self.margin)]
+        return bool(possible) and not any(verdict.was_tried for verdict in possible)

@@ -12,7 +12,19 @@ from pitstop.records import EventKind
 pytestmark = pytest.mark.torch
 
 K = EventKind
-SHAPES = ("plain", "trainer", "gan", "accumulate", "generator", "whole", "closure", "inference", "copies", "transforms")
+SHAPES = (
+    "plain",
+    "trainer",
+    "gan",
+    "accumulate",
+    "generator",
+    "whole",
+    "closure",
+    "inference",
+    "copies",
+    "transforms",
+    "functional",
+)
 
 
 @pytest.fixture(scope="module")
@@ -187,6 +199,9 @@ def test_loaders_options_and_the_process_are_described(probed):
     assert environment.main_guard
     assert not probed["gan"].reading.evidence.environment.main_guard
     assert environment.intra_op_threads == 1
+    assert probed["functional"].reading.evidence.environment.intra_op_threads == 1, (
+        "nothing but backward told of torch's use"
+    )
 
 
 def test_stack_samples_name_category_and_place(tmp_path):

@@ -39,6 +39,39 @@ def test_a_loss_that_is_no_number_is_said(tmp_path):
     assert (done.reading.end.loss_finite, done.reading.end.last_loss) == (False, None)
 
 
+def test_a_clock_costs_nothing_once_it_knows_what_ends_the_steps_and_still_sees_the_last_loss(tmp_path):
+    """Backward is watched in the first three steps and the last three; the loss is lost in between, at the eleventh."""
+    code = HOSTILE.format(
+        factor="(float('nan') if optimizer.state_dict()['param_groups'][0].get('steps', 0) > 10 else 1)"
+    )
+    code = code.replace(
+        "optimizer.step()",
+        "optimizer.step(); group = optimizer.param_groups[0]; group['steps'] = group.get('steps', 0) + 1",
+    )
+    done = run_probed("-c", code, folder=tmp_path / "probe", mode="clock", stop_after_steps=20)
+    assert (done.reading.end.reason, done.reading.end.steps, done.reading.faults) == ("stopped", 20, ())
+    assert Counter(event.kind.name for event in done.main) == {"BACKWARD": 6, "OPTIMIZER": 20}
+    assert done.reading.end.loss_finite is False
+
+
+def test_a_clock_leaves_patches_of_others_alone(tmp_path):
+    code = (
+        HOSTILE.format(factor="1")
+        .replace(
+            "try:",
+            """
+import torch.autograd
+ours = torch.autograd.backward
+def users(*args, **kwargs): return ours(*args, **kwargs)
+torch.autograd.backward = users
+try:""",
+        )
+        .replace("optimizer.step()", "optimizer.step(); assert torch.autograd.backward is users")
+    )
+    done = run_probed("-c", code, folder=tmp_path / "probe", mode="clock", stop_after_steps=20)
+    assert (done.exit_code, done.reading.end.reason, done.reading.faults) == (0, "stopped", ())
+
+
 def test_clock_mode_records_what_ends_steps_and_the_epochs(tmp_path):
     done = run_program("plain.py", folder=tmp_path / "probe", mode="clock")
     assert done.exit_code == 0

@@ -14,6 +14,7 @@ def install(hooked):
     now, busy, clock, looking = time.monotonic_ns, hooked.busy, hooked.clock, hooked.looking
     is_compiling, look, record, session = hooked.is_compiling, _make_look(hooked), hooked.record, hooked.session
     tensor_class = hooked.torch.Tensor
+    hooked.own(look, deep=True)
 
     @functools.wraps(original)
     def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, *args, **kwargs):
@@ -44,15 +45,16 @@ def install(hooked):
         clock.tick(BACKWARD)
         return result
 
-    hooked.torch.autograd.backward = hooked.own(backward, "backward")
+    hooked.switched.patch(hooked.torch.autograd, "backward", hooked.own(backward, "backward"))
 
 
 def _make_look(hooked):
-    session, looking = hooked.session, hooked.looking
+    session, looking, environment = hooked.session, hooked.looking, hooked.environment
     seen = [0]
 
     def look(retain_graph, create_graph):
         try:
+            environment.used()  # a program of plain functions and tensors makes no module, optimizer or loader before
             if looking.is_new("backward"):
                 seen[0] += 1
                 keeps = bool(create_graph if retain_graph is None else retain_graph)

@@ -7,6 +7,7 @@ from ..recorder import FORWARD
 from ..sightings import Numbers
 from .frame_names import FrameNames
 from .looking import Looking
+from .switched import Switched
 
 BACKWARD_RUNS = 0  # in `busy` while a backward runs: autograd may call modules from threads of its own
 
@@ -27,10 +28,12 @@ class Hooked:
         self.optimizers = Numbers()
         self.looking = Looking(self)
         self.names = FrameNames(self)
+        self.switched = Switched(self)
         self.environment: Any = None
         self.discovery: Any = None
         self.is_compiling = _is_compiling(torch)
-        for function in (self.record, self.clock.tick, self.clock.optimizer, session.fault):
+        clock = self.clock
+        for function in (self.record, clock.tick, clock.optimizer, clock.is_outranked, session.fault):
             self.own(function, deep=True)
 
     def phase_begins(self):
@@ -53,6 +56,7 @@ class Hooked:
     def forget(self):
         """In a forked child: nobody is inside anything."""
         self.busy.clear()
+        self.switched.put()
         self.environment.forget()
 
     def begin_window(self):

@@ -118,7 +118,7 @@ def _watch_batches(hooked, iterator_class, feeds):
             clock.tick(FETCH)
         return batch
 
-    iterator_class.__next__ = hooked.own(__next__, "data_wait")
+    hooked.switched.patch(iterator_class, "__next__", hooked.own(__next__, "data_wait"))
 
 
 def _watch_workers(hooked):

@@ -59,8 +59,8 @@ def _write(hooked, optimizer, frame):
 
 
 def _watch_steps(hooked, module):
-    record, now, number_of, clock = hooked.record, time.monotonic_ns, hooked.optimizers.get, hooked.clock
-    is_compiling, session = hooked.is_compiling, hooked.session
+    record, now, clock, tick = hooked.record, time.monotonic_ns, hooked.clock, hooked.clock.tick
+    is_compiling, session, known = hooked.is_compiling, hooked.session, hooked.optimizers.known
     started = {}
 
     def before_step(optimizer, _args, _kwargs):
@@ -72,17 +72,21 @@ def _watch_steps(hooked, module):
             return
         end_ns = now()
         try:
-            number = number_of(optimizer)
-            if not number:  # made without Optimizer.__init__, or unpickled
+            key = id(optimizer)
+            if key not in known:  # made without Optimizer.__init__, or unpickled
                 _write(hooked, optimizer, sys._getframe(1))
-                number = number_of(optimizer)
-            record(OPTIMIZER, number, started.pop(id(optimizer), end_ns), end_ns)
+            number = known[key][0]
+            record(OPTIMIZER, number, started.pop(key, end_ns), end_ns)
         except Exception as error:
             session.fault("Optimizer.step", error)
             return
-        clock.optimizer(number)
+        if number == clock.leader:
+            tick(OPTIMIZER)
+        else:
+            clock.optimizer(number)
 
-    module.register_optimizer_step_pre_hook(hooked.own(before_step))
+    if hooked.profile:  # the step's end is all that a clock wants to know
+        module.register_optimizer_step_pre_hook(hooked.own(before_step))
     module.register_optimizer_step_post_hook(hooked.own(after_step))
     wrapper = getattr(module.Optimizer.profile_hook_step(after_step), "__code__", None)
     if wrapper is not None:  # the code that runs every step(): the sampler knows by it that a step is running

@@ -36,13 +36,17 @@ def command_line(command: tuple[str, ...]) -> str:
     return plain(shlex.join(command))
 
 
-def program_line(result: ProfileResult) -> str:
-    """Return the command, how long it ran, its exit code and the versions under it, as one line."""
+def program_line(result: ProfileResult, *, in_part: bool = False) -> str:
+    """Return the command, how long it ran, its exit code and the versions under it, as one line.
+
+    `in_part`: it was stopped by pitstop, so that neither time nor exit code are the program's own.
+    """
     program = result.program
     parts = [command_line(program.command)]
-    if result.wall_s > 0:
-        parts.append(numbers.duration(result.wall_s * 1e9))
-    parts.append(say("report.fact.exit_code", code=program.exit_code))
+    if not in_part:
+        if result.wall_s > 0:
+            parts.append(numbers.duration(result.wall_s * 1e9))
+        parts.append(say("report.fact.exit_code", code=program.exit_code))
     if program.python:
         parts.append(f"Python {plain(program.python)}")
     if program.torch:

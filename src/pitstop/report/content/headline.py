@@ -20,10 +20,15 @@ def profile_headline(result: ProfileResult) -> str:
     sentence = say(f"report.headline.{largest.category}", share=largest.share_text)
     if not result.findings:
         return say("report.headline.healthy", sentence=sentence)
-    ceiling = result.findings[0].ceiling_speedup
-    if not math.isfinite(ceiling):
+    first = result.findings[0]
+    if not math.isfinite(first.ceiling_speedup):
         return sentence
-    return say("report.headline.worth", sentence=sentence, ceiling=numbers.ratio(ceiling))
+    return say(
+        "report.headline.worth",
+        sentence=sentence,
+        finding=plain(first.title or first.fault),
+        ceiling=numbers.ratio(first.ceiling_speedup),
+    )
 
 
 def tune_headline(result: TuneResult) -> str:
@@ -44,6 +49,8 @@ def caveats(result: TuneResult) -> tuple[str, ...]:
     """Return what a reader must know before repeating the headline."""
     prescription = result.prescription
     found = [plain(result.reason)] if result.reason else []
+    if result.tolerate_load:
+        found.append(say("report.headline.tolerate_load"))
     if prescription.treatments:
         found.append(label("numerics-words", prescription.numerics))
         if prescription.steady_only:
@@ -55,10 +62,16 @@ def _nothing(result: TuneResult) -> str:
     if not result.verdicts:
         return say("report.headline.nothing_tried")
     margin = numbers.share(result.margin)
-    open_ones = [verdict for verdict in result.verdicts if verdict.verdict == VerdictKind.UNDECIDED]
-    tried = len(result.verdicts) - sum(verdict.speedup is None for verdict in open_ones)
-    if not tried:
+    if result.nothing_measured:
         return say("report.headline.nothing_measured", possible=len(result.verdicts))
+    tried = sum(verdict.was_tried for verdict in result.verdicts)
+    if not tried:
+        return say("report.headline.all_ruled_out", margin=margin)
+    open_ones = [
+        verdict
+        for verdict in result.verdicts
+        if verdict.verdict == VerdictKind.UNDECIDED and not verdict.ruled_out(result.margin)
+    ]
     faster = sum(verdict.verdict == VerdictKind.FASTER and verdict.stage == "confirm" for verdict in result.verdicts)
     if faster:
         return say("report.headline.none_chosen", tried=tried, faster=faster)

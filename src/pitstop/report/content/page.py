@@ -49,11 +49,11 @@ class TunePage(msgspec.Struct, frozen=True, kw_only=True):
     baseline: ProfilePage
 
 
-def profile_page(result: ProfileResult) -> ProfilePage:
-    """Return what the report of a profile says."""
+def profile_page(result: ProfileResult, *, in_part: bool = False) -> ProfilePage:
+    """Return what the report of a profile says; `in_part`: of the part of a run that a tune observed."""
     return ProfilePage(
         headline=profile_headline(result),
-        program=program_line(result),
+        program=program_line(result, in_part=in_part),
         ledger=ledger_rows(result),
         findings=finding_rows(result),
         facts=run_facts(result),
@@ -67,7 +67,7 @@ def tune_page(result: TuneResult) -> TunePage:
     return TunePage(
         headline=tune_headline(result),
         caveats=caveats(result),
-        program=program_line(result.baseline),
+        program=program_line(result.baseline, in_part=True),
         handover=handover(result),
         gates=gate_rows(result.prescription.equivalence),
         verdicts=verdict_rows(result.verdicts),
@@ -75,5 +75,5 @@ def tune_page(result: TuneResult) -> TunePage:
         confirm=confirm_facts(result.confirm),
         account=account_facts(result),
         missing=missing_rows(result.not_measured),
-        baseline=profile_page(result.baseline),
+        baseline=profile_page(result.baseline, in_part=True),
     )

@@ -13,7 +13,7 @@ __all__ = ["page"]
 HEAD = f"""# Outside programs
 
 Written by `bench/run_programs.py`; do not edit. Programs of pytorch/examples at commit `{COMMIT[:12]}`, unmodified, on data made by
-`bench/programs` (no download), each tuned once by `pitstop tune` (`--budget 6m`) on two cores without a GPU. The speed-up is original time / patched
+`bench/programs` (no download), each tuned once by `pitstop tune` on two cores without a GPU. The speed-up is original time / patched
 time: of whole programs with nothing of pitstop in them ("whole"), or by the step clock where these did not fit the budget; brackets hold
 the 95 % interval. "Patched" is what would be handed over: where nothing is confirmed, the program stays as it is, which is never slower.
 """
@@ -27,8 +27,8 @@ def page(programs: tuple[Outside, ...], results: Path) -> str:
         one.name: json.loads(path.read_text()) for one in programs if (path := results / f"{one.name}.json").exists()
     }
     rows = [
-        "| program | patched, whole | by the step clock, or why nothing | changes | tuning time | trials |",
-        "|---|---|---|---|---|---|",
+        "| program | patched, whole | by the step clock, or why nothing | changes | --budget | tuning time | trials |",
+        "|---|---|---|---|---|---|---|",
     ]
     rows += [_row(program, read.get(program.name)) for program in programs]
     return "\n".join([HEAD, *rows, *(_section(one, read[one.name]) for one in programs if one.name in read), ""])
@@ -36,10 +36,10 @@ def page(programs: tuple[Outside, ...], results: Path) -> str:
 
 def _row(program: Outside, result: dict | None) -> str:
     if result is None:
-        return f"| {program.name} | {NOT_RUN} | | | | |"
+        return f"| {program.name} | {NOT_RUN} | | | | | |"
     tune = result["tune"]
     if tune is None:
-        return f"| {program.name} | none: exit code {result['exit_code']} | | | {result['wall_s']:.0f} s | |"
+        return f"| {program.name} | none: exit code {result['exit_code']} | | | {result['budget']} | {result['wall_s']:.0f} s | |"
     prescription = tune["prescription"]
     chosen = ", ".join(prescription["treatments"])
     patched = prescription["patched"]
@@ -49,7 +49,7 @@ def _row(program: Outside, result: dict | None) -> str:
         clock = _interval(prescription["speedup"], prescription["ci"])
         end_to_end = patched is not None and patched["how"] == "end-to-end"
         whole = _interval(patched["speedup"], patched["ci"]) if end_to_end else "did not fit the budget"
-    return f"| {program.name} | {whole} | {clock} | {chosen} | {tune['wall_s']:.0f} s | {tune['trials']} |"
+    return f"| {program.name} | {whole} | {clock} | {chosen} | {result['budget']} | {tune['wall_s']:.0f} s | {tune['trials']} |"
 
 
 def _undecided(tune: dict) -> str:

@@ -1,4 +1,4 @@
-"""Tune each outside program and write docs/results.md: python bench/run_programs.py [NAME ...] [--budget 10m] [--again]
+"""Tune each outside program and write docs/results.md: python bench/run_programs.py [NAME ...] [--budget TIME] [--again]
 
 One JSON file per program in bench-work/results; a program that has one is not run again, and one that was stopped in the
 middle goes on from its journal (`pitstop tune --resume`).
@@ -44,7 +44,7 @@ def tune(program: Outside, *, budget: str) -> dict:
     if done.returncode == 2 and "--resume" in command:  # stopped before there was a journal: nothing to go on from
         started.unlink()
         return tune(program, budget=budget)
-    result = {"exit_code": done.returncode, "wall_s": time.monotonic() - began, "tune": None}
+    result = {"exit_code": done.returncode, "budget": budget, "wall_s": time.monotonic() - began, "tune": None}
     if part.exists():
         result["tune"] = json.loads(part.read_text())
         part.unlink()
@@ -59,7 +59,7 @@ def tune(program: Outside, *, budget: str) -> dict:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
-    parser.add_argument("--budget", default="10m")
+    parser.add_argument("--budget", help="for all of them, instead of what the catalogue gives each")
     parser.add_argument("--source", default=SOURCE, help="where pytorch/examples is cloned from")
     parser.add_argument("--again", action="store_true", help="run also what has a result")
     parser.add_argument("--prepare-only", action="store_true")
@@ -76,7 +76,7 @@ def main() -> None:
         out = RESULTS / f"{program.name}.json"
         if args.again or not out.exists():
             print(f"{program.name} ...", flush=True)
-            result = tune(program, budget=args.budget)
+            result = tune(program, budget=args.budget or program.budget)
             print(f"{program.name}: exit {result['exit_code']} after {result['wall_s']:.0f} s", flush=True)
         (ROOT / "docs" / "results.md").write_text(page(PROGRAMS, RESULTS), encoding="utf-8")
 

@@ -26,6 +26,7 @@ class Outside:
     environment: str
     data: tuple[tuple[MakeData, str], ...] = ()
     note: str = ""
+    budget: str = "6m"  # of the tune
 
     @property
     def cwd(self) -> Path:

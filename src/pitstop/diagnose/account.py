@@ -2,12 +2,14 @@
 
 Per instant the innermost open event of the training thread decides; inside an evaluation phase everything but checkpoints,
 compiling and garbage collection is evaluation; the time from the end of a forward to the start of its backward is the loss and belongs to
-`forward`; what no event covers is `python` as far as stack samples name frames there, and `unknown` otherwise.
+`forward`; what no event covers is `python` as far as stack samples name frames there, and `unknown` otherwise. Where the probe paused
+(`pitstop.diagnose.pauses`), what no event covers is made up as the plain steps around are.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from pitstop.diagnose.pauses import Stretch, fill, find_pauses, plain_steps
 from pitstop.diagnose.steps import training_loaders, training_thread
 from pitstop.records import CATEGORIES, Category, Event, EventKind, Ledger, Steps
 
@@ -54,14 +56,55 @@ def account(events: Sequence[Event], steps: Steps, *, named_gap_share: float = 0
     first = steps.ends_ns[steps.warmup - 1] if steps.warmup else steps.start_ns
     last = steps.ends_ns[-1]
     totals: dict[str, int] = dict.fromkeys(CATEGORIES, 0)
-    covered = 0
-    for span in _exclusive(_spans(mine), first, last):
+    exclusive = _exclusive(_spans(mine), first, last)
+    for span in exclusive:
         totals[span.category] += span.end_ns - span.start_ns
-        covered += span.end_ns - span.start_ns
-    gap = (last - first) - covered
+    gap = (last - first) - sum(totals.values())
+    filled = _filled(mine, steps, exclusive)
+    gap += filled.pop("gap", 0) - filled.pop("uncovered", 0)
+    for category, amount in filled.items():
+        totals[category] += amount
     totals["python"] += round(gap * named_gap_share)
     totals["unknown"] += gap - round(gap * named_gap_share)
     return Ledger(wall_ns=last - first, steps=steps.count - steps.warmup, categories_ns=totals)
+
+
+def _filled(ordered: Sequence[Event], steps: Steps, exclusive: Sequence[_Span]) -> dict[str, int]:
+    """Return what the "uncovered" nanoseconds in pauses, in no event, are taken to be made of: by category, and "gap"."""
+    first, last = steps.ends_ns[steps.warmup - 1] if steps.warmup else steps.start_ns, steps.ends_ns[-1]
+    pauses = [
+        (max(start, first), min(end, last)) for start, end in find_pauses(ordered) if start < last and end > first
+    ]
+    if not pauses:
+        return {}
+    uncovered = _length(pauses) - sum(_within(exclusive, pauses).values())
+    evaluations = [(span.start_ns, span.end_ns) for span in exclusive if span.category == "evaluation"]
+    plain = plain_steps(ordered, steps, pauses=pauses, evaluations=evaluations)
+    pattern = _within(exclusive, plain)
+    pattern["gap"] = _length(plain) - sum(pattern.values())
+    pattern.pop("gc", None)  # collections are recorded in pauses too
+    filled = fill(steps, pauses=pauses, plain=plain, pattern=pattern, uncovered_ns=uncovered)
+    filled["unknown"] = filled.get("unknown", 0) + uncovered - sum(filled.values())
+    return {**filled, "uncovered": uncovered}
+
+
+def _length(stretches: Sequence[Stretch]) -> int:
+    return sum(end - start for start, end in stretches)
+
+
+def _within(spans: Sequence[_Span], stretches: Sequence[Stretch]) -> dict[str, int]:
+    """Nanoseconds per category of disjoint `spans` that lie in disjoint `stretches`, both in time order."""
+    found: dict[str, int] = {}
+    at = 0
+    for start, end in stretches:
+        while at < len(spans) and spans[at].end_ns <= start:
+            at += 1
+        index = at
+        while index < len(spans) and spans[index].start_ns < end:
+            span = spans[index]
+            found[span.category] = found.get(span.category, 0) + min(span.end_ns, end) - max(span.start_ns, start)
+            index += 1
+    return found
 
 
 def _spans(ordered: Sequence[Event]) -> list[_Span]:

@@ -7,6 +7,7 @@ back to backward passes, forward calls, and batches, in this order.
 from collections import Counter
 from collections.abc import Sequence
 
+from pitstop.diagnose.pauses import find_pauses, is_inside
 from pitstop.records import Event, EventKind, Evidence, StepClock, Steps
 
 __all__ = ["find_steps", "steps_per_epoch", "training_loaders", "training_thread"]
@@ -99,6 +100,7 @@ def _steps(ordered: Sequence[Event], enders: Sequence[Event], clock: StepClock, 
     ends = tuple(event.end_ns for event in enders)
     start_ns = min(event.start_ns for event in ordered if event.kind is not EventKind.MARK)
     loaders = training_loaders(ordered)
+    pauses = find_pauses(ordered)
     samples = [0] * len(ends)
     backwards = 0
     edges: list[int] = []
@@ -122,15 +124,29 @@ def _steps(ordered: Sequence[Event], enders: Sequence[Event], clock: StepClock, 
             edges.append(step)
         elif event.kind is EventKind.COMPILE and step < len(ends) // 2:
             last_compile = step
+    seen = len(ends)
+    if pauses:
+        starts = (start_ns, *ends[:-1])
+        detailed = [not is_inside(start, end, pauses) for start, end in zip(starts, ends, strict=True)]
+        seen = sum(detailed)
+        samples = _carried_on(samples, detailed)
     return Steps(
         clock=clock,
         start_ns=start_ns,
         ends_ns=ends,
         samples=tuple(samples),
-        micro_steps=max(1, round(backwards / len(ends))) if clock in ("optimizer", "step") else 1,
+        micro_steps=max(1, round(backwards / max(1, seen))) if clock in ("optimizer", "step") else 1,
         epoch_edges=tuple(edges),
         warmup=_warmup(len(ends), last_compile, loaders, evidence),
     )
+
+
+def _carried_on(samples: Sequence[int], detailed: Sequence[bool]) -> list[int]:
+    """Give steps in pauses, whose batches were not seen, as many samples as the last step before them."""
+    result: list[int] = []
+    for count, is_seen in zip(samples, detailed, strict=True):
+        result.append(count if is_seen or not result else result[-1])
+    return result
 
 
 def _warmup(count: int, last_compile: int, loaders: frozenset[int], evidence: Evidence | None) -> int:

@@ -36,6 +36,8 @@ HOST_TO_DEVICE = 11
 WORKER_FETCH = 12
 ZERO_GRAD = 13
 MARK = 14
+MARK_PAUSE = 1  # arg: from here on only the ends of steps are recorded
+MARK_RESUME = 2  # arg: from here on everything is
 STEP = 15
 
 ROLE_PROGRAM = 1

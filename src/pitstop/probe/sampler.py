@@ -28,10 +28,11 @@ class Sampler:
         self._names = {}
         self._wake: Any = None
         self._done: Any = None
+        self._paused = False
 
     def start(self):
-        """Begin sampling if no thread is at it."""
-        if self._wake is not None:
+        """Begin sampling if no thread is at it, and nobody wants none."""
+        if self._wake is not None or self._paused:
             return
         self._wake, self._done = _thread.allocate_lock(), _thread.allocate_lock()
         self._wake.acquire()
@@ -47,8 +48,19 @@ class Sampler:
         wake.release()
         done.acquire(True, 1.0)
 
+    def pause(self):
+        """Take no samples until `resume`: the hooks that tell categories are away."""
+        self._paused = True
+        self.stop()
+
+    def resume(self):
+        """Sample again."""
+        self._paused = False
+        self.start()
+
     def forget(self):
         """In a forked child: there is no thread, and the samples are the parent's."""
+        self._paused = False
         self._counts, self._names, self._wake, self._done = {}, {}, None, None
 
     def write(self):

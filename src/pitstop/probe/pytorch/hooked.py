@@ -29,12 +29,18 @@ class Hooked:
         self.looking = Looking(self)
         self.names = FrameNames(self)
         self.switched = Switched(self)
+        self.bursts: Any = None  # in profile mode
         self.environment: Any = None
         self.discovery: Any = None
         self.is_compiling = _is_compiling(torch)
         clock = self.clock
         for function in (self.record, clock.tick, clock.optimizer, clock.is_outranked, session.fault):
             self.own(function, deep=True)
+
+    def loader_begins(self):
+        """See details: what follows may be an epoch edge or an evaluation."""
+        if self.bursts is not None:
+            self.bursts.resume()
 
     def phase_begins(self):
         """Look closer: a loader is iterated for the first time, so other modules may be called, from other places."""
@@ -57,6 +63,8 @@ class Hooked:
         """In a forked child: nobody is inside anything."""
         self.busy.clear()
         self.switched.put()
+        if self.bursts is not None:
+            self.bursts.forget()
         self.environment.forget()
 
     def begin_window(self):

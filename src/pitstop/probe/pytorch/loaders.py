@@ -54,6 +54,7 @@ def _watch_iteration(hooked, loader_class, stacks):
 
     @functools.wraps(original)
     def __iter__(self):  # noqa: N807
+        hooked.loader_begins()
         start_ns = now()
         iterator = original(self)
         end_ns = now()

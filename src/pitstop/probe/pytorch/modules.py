@@ -30,6 +30,7 @@ def install(hooked):
     forwards = Forwards(hooked)
     hooked.discovery = Discovery(hooked, forwards)
     _watch_compile(hooked, hooked.torch.nn.Module, forwards)
+    hooked.switched.add(forwards.resume, forwards.pause)
     hooked.discovery.begin()
 
 
@@ -64,11 +65,21 @@ class Forwards:
                 kind._compiled_call_impl = self._descriptor
         return self._timed[key][0]
 
-    def end(self):
-        """Time no more calls: forwards cannot end steps any more, and nothing else of them is wanted."""
+    def pause(self):
+        """Time no calls for a while."""
         for kind in self._classes:
             if kind.__dict__.get("_compiled_call_impl") is self._descriptor:
                 del kind._compiled_call_impl
+
+    def resume(self):
+        """Time calls again."""
+        for kind in self._classes:
+            if "_compiled_call_impl" not in kind.__dict__:
+                kind._compiled_call_impl = self._descriptor
+
+    def end(self):
+        """Time no more calls: forwards cannot end steps any more, and nothing else of them is wanted."""
+        self.pause()
         self._classes.clear()
         self._timed.clear()
 

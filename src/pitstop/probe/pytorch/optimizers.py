@@ -86,7 +86,12 @@ def _watch_steps(hooked, module):
             clock.optimizer(number)
 
     if hooked.profile:  # the step's end is all that a clock wants to know
-        module.register_optimizer_step_pre_hook(hooked.own(before_step))
+        hooked.own(before_step)
+        handles = [module.register_optimizer_step_pre_hook(before_step)]
+        hooked.switched.add(
+            lambda: handles or handles.append(module.register_optimizer_step_pre_hook(before_step)),
+            lambda: handles and handles.pop().remove(),
+        )
     module.register_optimizer_step_post_hook(hooked.own(after_step))
     wrapper = getattr(module.Optimizer.profile_hook_step(after_step), "__code__", None)
     if wrapper is not None:  # the code that runs every step(): the sampler knows by it that a step is running
@@ -107,4 +112,4 @@ def _watch_zero_grad(hooked, optimizer_class):
         record(ZERO_GRAD, number_of(self), start_ns, end_ns)
         return result
 
-    optimizer_class.zero_grad = hooked.own(zero_grad)
+    hooked.switched.patch(optimizer_class, "zero_grad", hooked.own(zero_grad))

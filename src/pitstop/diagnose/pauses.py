@@ -1,0 +1,85 @@
+"""Pauses: stretches of a run in which the probe recorded only where steps ended, because details of short steps cost too much.
+
+Nothing is known of a pause but its steps' times. They are taken to be made of what the plain steps of the bursts around are made of:
+those in which no epoch begins or ends, nothing is evaluated, saved or compiled. The probe sees to it that a pause ends where a
+loader begins, so that a pause holds plain steps only, as long as the program evaluates through a loader.
+"""
+
+import bisect
+import statistics
+from collections.abc import Mapping, Sequence
+
+from pitstop.records import Event, EventKind, Mark, Steps
+
+__all__ = ["Stretch", "fill", "find_pauses", "is_inside", "plain_steps"]
+
+Stretch = tuple[int, int]  # start and end in nanoseconds
+
+_NOT_PLAIN = frozenset({EventKind.LOADER_ITER, EventKind.EPOCH_END, EventKind.CHECKPOINT, EventKind.COMPILE})
+# A step of a pause that takes longer than so many plain ones did something else besides, of which nothing is known.
+_LONG = 4
+
+
+def find_pauses(ordered: Sequence[Event]) -> tuple[Stretch, ...]:
+    """Return the pauses, from the MARK events in time order; one that never ends lasts to the last event."""
+    found: list[Stretch] = []
+    began: int | None = None
+    for event in ordered:
+        if event.kind is EventKind.MARK and event.arg == Mark.PAUSE:
+            began = event.end_ns if began is None else began
+        elif event.kind is EventKind.MARK and event.arg == Mark.RESUME and began is not None:
+            found.append((began, event.end_ns))
+            began = None
+    if began is not None:
+        found.append((began, max(event.end_ns for event in ordered)))
+    return tuple(found)
+
+
+def is_inside(start_ns: int, end_ns: int, pauses: Sequence[Stretch]) -> bool:
+    """Tell whether the stretch overlaps with a pause; `pauses` in time order."""
+    index = (
+        bisect.bisect_left(pauses, end_ns, key=lambda pause: pause[0]) - 1
+    )  # the last one that starts before the end
+    return index >= 0 and pauses[index][1] > start_ns
+
+
+def plain_steps(
+    ordered: Sequence[Event], steps: Steps, *, pauses: Sequence[Stretch], evaluations: Sequence[Stretch]
+) -> tuple[Stretch, ...]:
+    """Return the steady steps that were seen in detail and in which nothing but training happened."""
+    disturbed = sorted((event.start_ns, event.end_ns) for event in ordered if event.kind in _NOT_PLAIN)
+    starts = (steps.start_ns, *steps.ends_ns[:-1])
+    return tuple(
+        (start, end)
+        for start, end in list(zip(starts, steps.ends_ns, strict=True))[steps.warmup :]
+        if not any(is_inside(start, end, stretches) for stretches in (pauses, evaluations, disturbed))
+    )
+
+
+def fill(
+    steps: Steps, *, pauses: Sequence[Stretch], plain: Sequence[Stretch], pattern: Mapping[str, int], uncovered_ns: int
+) -> dict[str, int]:
+    """Return how the `uncovered_ns` of the pauses (not in any event) are made up, in nanoseconds; the rest is not known.
+
+    `pattern`: nanoseconds per category in the plain steps.
+    """
+    total = sum(pattern.values())
+    if not total:
+        return {}
+    usual = statistics.median(end - start for start, end in plain)
+    excess = sum(round(time - usual) for time in _times_in(pauses, steps) if time > _LONG * usual)
+    known = max(0, uncovered_ns - excess)
+    return {category: known * amount // total for category, amount in pattern.items()}
+
+
+def _times_in(pauses: Sequence[Stretch], steps: Steps) -> list[int]:
+    """Return how long each step lasted inside of a pause, of those that did."""
+    found: list[int] = []
+    starts = (steps.start_ns, *steps.ends_ns[:-1])
+    at = 0
+    for start, end in zip(starts, steps.ends_ns, strict=True):
+        while at < len(pauses) and pauses[at][1] <= start:
+            at += 1
+        if at < len(pauses) and pauses[at][0] < end:
+            found.append(min(end, pauses[at][1]) - max(start, pauses[at][0]))
+    return found

@@ -48,10 +48,9 @@ def plain_steps(
 ) -> tuple[Stretch, ...]:
     """Return the steady steps that were seen in detail and in which nothing but training happened."""
     disturbed = sorted((event.start_ns, event.end_ns) for event in ordered if event.kind in _NOT_PLAIN)
-    starts = (steps.start_ns, *steps.ends_ns[:-1])
     return tuple(
         (start, end)
-        for start, end in list(zip(starts, steps.ends_ns, strict=True))[steps.warmup :]
+        for start, end in steps.stretches[steps.warmup :]
         if not any(is_inside(start, end, stretches) for stretches in (pauses, evaluations, disturbed))
     )
 
@@ -75,9 +74,8 @@ def fill(
 def _times_in(pauses: Sequence[Stretch], steps: Steps) -> list[int]:
     """Return how long each step lasted inside of a pause, of those that did."""
     found: list[int] = []
-    starts = (steps.start_ns, *steps.ends_ns[:-1])
     at = 0
-    for start, end in zip(starts, steps.ends_ns, strict=True):
+    for start, end in steps.stretches:
         while at < len(pauses) and pauses[at][1] <= start:
             at += 1
         if at < len(pauses) and pauses[at][0] < end:

@@ -87,11 +87,18 @@ def _watch_steps(hooked, module):
 
     if hooked.profile:  # the step's end is all that a clock wants to know
         hooked.own(before_step)
-        handles = [module.register_optimizer_step_pre_hook(before_step)]
-        hooked.switched.add(
-            lambda: handles or handles.append(module.register_optimizer_step_pre_hook(before_step)),
-            lambda: handles and handles.pop().remove(),
-        )
+        handles = []
+
+        def put():
+            if not handles:
+                handles.append(module.register_optimizer_step_pre_hook(before_step))
+
+        def take():
+            if handles:
+                handles.pop().remove()
+
+        put()
+        hooked.switched.add(put, take)
     module.register_optimizer_step_post_hook(hooked.own(after_step))
     wrapper = getattr(module.Optimizer.profile_hook_step(after_step), "__code__", None)
     if wrapper is not None:  # the code that runs every step(): the sampler knows by it that a step is running

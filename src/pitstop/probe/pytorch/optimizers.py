@@ -87,22 +87,26 @@ def _watch_steps(hooked, module):
 
     if hooked.profile:  # the step's end is all that a clock wants to know
         hooked.own(before_step)
-        handles = []
-
-        def put():
-            if not handles:
-                handles.append(module.register_optimizer_step_pre_hook(before_step))
-
-        def take():
-            if handles:
-                handles.pop().remove()
-
-        put()
-        hooked.switched.add(put, take)
+        _switch(hooked, module, before_step)
     module.register_optimizer_step_post_hook(hooked.own(after_step))
     wrapper = getattr(module.Optimizer.profile_hook_step(after_step), "__code__", None)
     if wrapper is not None:  # the code that runs every step(): the sampler knows by it that a step is running
         hooked.categories[wrapper] = "optimizer"
+
+
+def _switch(hooked, module, before_step):
+    handles: list = []
+
+    def put():
+        if not handles:
+            handles.append(module.register_optimizer_step_pre_hook(before_step))
+
+    def take():
+        if handles:
+            handles.pop().remove()
+
+    put()
+    hooked.switched.add(put, take)
 
 
 def _watch_zero_grad(hooked, optimizer_class):

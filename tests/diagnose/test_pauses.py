@@ -1,5 +1,6 @@
 """Pauses of the probe: what was not seen is made up as what was, the sum stays exact, and what cannot be known stays unknown."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -100,6 +101,39 @@ def test_a_long_step_in_a_pause_is_not_taken_for_more_training():
     patchy = ledger_of(paused(events, (10, 30)))
     assert patchy.categories_ns["unknown"] >= 90 * MS
     assert patchy.share("forward") == pytest.approx(ledger_of(events).share("forward"), abs=0.01)
+
+
+def test_what_is_recorded_in_a_pause_too_is_not_taken_off_again():
+    """A checkpoint and a long collection in a pause: their time is theirs, and the training around them stays training."""
+    events = loop(60, slow=frozenset({15, 25}))
+    extra = [event(EventKind.CHECKPOINT, 150, 250), event(EventKind.GC, 350, 450, arg=2)]
+    ledger = ledger_of(paused([*events, *extra], (10, 30)))
+    assert (ledger.categories_ns["checkpoint"], ledger.categories_ns["gc"]) == (100 * MS, 100 * MS)
+    assert ledger.categories_ns["forward"] == pytest.approx(4 * 57 * MS, rel=0.02)
+    assert ledger.categories_ns["unknown"] == pytest.approx(0.5 * 57 * MS, rel=0.05), "half of the plain gap, no more"
+
+
+def test_marks_of_another_thread_count():
+    """A thread that prefetches calls iter(loader), which ends the pause."""
+    events = paused(loop(60), (10, 30))
+    elsewhere = [msgspec.structs.replace(one, thread=1) if one.kind is EventKind.MARK else one for one in events]
+    assert ledger_of(elsewhere) == ledger_of(events)
+    assert find_steps(elsewhere) == find_steps(events)
+
+
+def test_details_that_a_pause_holds_all_the_same_do_not_count_twice():
+    """A forward that could not be left unwatched (Module.compile stores its wrapper in the instance)."""
+    events = loop(60)
+    half = paused(events, (10, 30))
+    kept = [one for one in events if one.kind is EventKind.FORWARD and one not in half]
+    assert kept
+    assert ledger_of([*half, *kept]) == ledger_of(half)
+
+
+def test_a_program_all_of_whose_steps_were_in_a_pause_has_no_micro_steps():
+    steps = find_steps(paused(loop(20), (0, 19)))
+    assert steps is not None
+    assert steps.micro_steps == 1
 
 
 def test_without_a_plain_step_a_pause_is_unknown():

@@ -85,7 +85,7 @@ def test_what_cannot_gain_enough_is_not_open() -> None:
     headline = tune_headline(msgspec.structs.replace(zero_tune(), verdicts=(some, ruled_out)))
     assert headline.startswith("pitstop tried 1 changes; none made the program faster")
     alone = msgspec.structs.replace(zero_tune(), verdicts=(ruled_out,))
-    assert tune_headline(alone).startswith("No change that pitstop knows could gain more than 2 %")
+    assert tune_headline(alone).startswith("None of the 1 changes that could be tried here could gain more than 2 %")
     assert not alone.nothing_measured
     assert starved_tune().nothing_measured
 

@@ -21,6 +21,7 @@ from pitstop.records.results import (
     Shadow,
     StepStatistics,
 )
+from pitstop.report import numbers
 from pitstop.stats.percentiles import percentile
 
 __all__ = ["Analysis", "analyse", "profile_result"]
@@ -169,7 +170,7 @@ def _not_measured(analysis: Analysis) -> list[NotMeasured]:
         gaps.append(NotMeasured(what=say("profile.what_device"), why=say("profile.no_device")))
     if analysis.steps is not None and run.main is not None and (pauses := find_pauses(run.main.events)):
         unseen = sum(is_inside(start, end, pauses) for start, end in analysis.steps.stretches)
-        share = f"{unseen / analysis.steps.count:.0%}"
+        share = numbers.share(unseen / analysis.steps.count)
         gaps.append(NotMeasured(what=say("profile.what_details", share=share), why=say("profile.why_details")))
     gaps.append(NotMeasured(what=say("profile.what_communication"), why=say("profile.not_yet")))
     gaps.append(NotMeasured(what=say("profile.what_logging"), why=say("profile.not_yet")))

@@ -55,29 +55,28 @@ def plain_steps(
     )
 
 
-def fill(
-    steps: Steps, *, pauses: Sequence[Stretch], plain: Sequence[Stretch], pattern: Mapping[str, int], uncovered_ns: int
-) -> dict[str, int]:
-    """Return how the `uncovered_ns` of the pauses (not in any event) are made up, in nanoseconds; the rest is not known.
+def parts_in(pauses: Sequence[Stretch], steps: Steps) -> list[Stretch]:
+    """Return the parts of steps that lie in pauses; both in time order."""
+    found: list[Stretch] = []
+    at = 0
+    for start, end in steps.stretches:
+        while at < len(pauses) and pauses[at][1] <= start:
+            at += 1
+        for pause_start, pause_end in pauses[at:]:
+            if pause_start >= end:
+                break
+            found.append((max(start, pause_start), min(end, pause_end)))
+    return found
 
-    `pattern`: nanoseconds per category in the plain steps.
+
+def fill(*, plain: Sequence[Stretch], pattern: Mapping[str, int], uncovered_ns: Sequence[int]) -> dict[str, int]:
+    """Return what the parts of steps in pauses are taken to be made of, in nanoseconds by category; the rest is not known.
+
+    `pattern`: nanoseconds per category in the plain steps. `uncovered_ns`: per part, the time in no event.
     """
     total = sum(pattern.values())
     if not total:
         return {}
     usual = statistics.median(end - start for start, end in plain)
-    excess = sum(round(time - usual) for time in _times_in(pauses, steps) if time > _LONG * usual)
-    known = max(0, uncovered_ns - excess)
+    known = sum(round(usual) if time > _LONG * usual else time for time in uncovered_ns)
     return {category: known * amount // total for category, amount in pattern.items()}
-
-
-def _times_in(pauses: Sequence[Stretch], steps: Steps) -> list[int]:
-    """Return how long each step lasted inside of a pause, of those that did."""
-    found: list[int] = []
-    at = 0
-    for start, end in steps.stretches:
-        while at < len(pauses) and pauses[at][1] <= start:
-            at += 1
-        if at < len(pauses) and pauses[at][0] < end:
-            found.append(min(end, pauses[at][1]) - max(start, pauses[at][0]))
-    return found

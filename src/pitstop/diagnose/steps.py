@@ -31,7 +31,10 @@ def find_steps(events: Sequence[Event], *, evidence: Evidence | None = None) -> 
     one step per generator update); among equals the one that first steps last, so that the step holds the whole cycle.
     """
     thread = training_thread(events)
-    ordered = sorted((event for event in events if event.thread == thread), key=lambda event: event.end_ns)
+    ordered = sorted(
+        (event for event in events if event.thread == thread or event.kind is EventKind.MARK),
+        key=lambda event: event.end_ns,
+    )
     for kind, clock in _CLOCKS:
         enders = [event for event in ordered if event.kind is kind]
         if clock == "optimizer" and enders:
@@ -114,7 +117,7 @@ def _steps(ordered: Sequence[Event], enders: Sequence[Event], clock: StepClock, 
         if event.kind is EventKind.FETCH and event.arg in loaders:
             samples[step] += event.value
         elif event.kind is EventKind.BACKWARD:
-            backwards += 1
+            backwards += not is_inside(event.start_ns, event.end_ns, pauses)
         elif (
             event.kind is EventKind.LOADER_ITER
             and event.arg in loaders
@@ -130,12 +133,13 @@ def _steps(ordered: Sequence[Event], enders: Sequence[Event], clock: StepClock, 
         detailed = [not is_inside(start, end, pauses) for start, end in zip(starts, ends, strict=True)]
         seen = sum(detailed)
         samples = _carried_on(samples, detailed)
+    micro_steps = round(backwards / seen) if seen and clock in ("optimizer", "step") else 1
     return Steps(
         clock=clock,
         start_ns=start_ns,
         ends_ns=ends,
         samples=tuple(samples),
-        micro_steps=max(1, round(backwards / max(1, seen))) if clock in ("optimizer", "step") else 1,
+        micro_steps=max(1, micro_steps),
         epoch_edges=tuple(edges),
         warmup=_warmup(len(ends), last_compile, loaders, evidence),
     )

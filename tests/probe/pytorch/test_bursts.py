@@ -10,7 +10,7 @@ from pitstop.diagnose.account import account
 from pitstop.diagnose.steps import find_steps
 from pitstop.probe.pytorch import bursts as module
 from pitstop.probe.pytorch.bursts import BURST_NS, FIRST_NS, LOOK_STEPS, PAUSE_NS, SHORT_STEP_NS, Bursts
-from pitstop.probe.recorder import BACKWARD, MARK, MARK_PAUSE, MARK_RESUME, OPTIMIZER
+from pitstop.probe.recorder import BACKWARD, MARK, MARK_PAUSE, MARK_RESUME, OPTIMIZER, STEP
 from pitstop.probe.step_clock import StepClock
 from pitstop.records import EventKind, Mark
 
@@ -22,7 +22,7 @@ class Program:
         self.now_ns = 0
         self.log = []
         self.session = SimpleNamespace(
-            compiles=0, sampler=SimpleNamespace(pause=self._say("quiet"), resume=self._say("sampling"))
+            compiles=0, sampler=SimpleNamespace(pause=self._say("quiet"), resume=self._say("sampling"), weight=1)
         )
         self.clock = StepClock(on_stop=None, on_fault=self._fault)
         self.switched = SimpleNamespace(put=self._say("put"), take=self._say("take"))
@@ -53,11 +53,15 @@ def test_short_steps_pause_after_two_seconds_and_are_seen_again_a_sixth_of_the_t
     first, *_ = switches = program.switches()
     assert first * step_ns == pytest.approx(FIRST_NS, abs=2 * LOOK_STEPS * step_ns)
     pauses = [resume - pause for pause, resume in zip(switches[::2], switches[1::2], strict=False)]
+    late = module.STEPS_OF_PAUSE * step_ns
     bursts = [pause - resume for resume, pause in zip(switches[1::2], switches[2::2], strict=False)]
     assert len(bursts) >= 4
-    assert {pause * step_ns for pause in pauses} == {PAUSE_NS}
+    assert all(PAUSE_NS <= pause * step_ns <= PAUSE_NS + late for pause in pauses)
     assert all(BURST_NS <= burst * step_ns <= BURST_NS + 2 * LOOK_STEPS * step_ns for burst in bursts)
-    assert [what for what, _ in program.log[:6]] == ["take", "pause", "quiet", "put", "resume", "sampling"]
+    assert [what for what, _ in program.log[:6]] == ["pause", "take", "quiet", "put", "resume", "sampling"]
+    assert program.session.sampler.weight == 1 + PAUSE_NS // BURST_NS
+    program.bursts.loader_begins()
+    assert program.session.sampler.weight == 1
 
 
 def test_a_loader_that_begins_ends_a_pause():
@@ -68,6 +72,32 @@ def test_a_loader_that_begins_ends_a_pause():
     assert not program.bursts.paused
     program.bursts.resume()
     assert [what for what, _ in program.log].count("put") == 1
+
+
+def test_steps_that_become_long_end_a_pause():
+    """It was planned for a second of short steps; with longer ones it lasts sixteen of them beyond."""
+    program = Program()
+    program.run(FIRST_NS // 100_000 + 200, step_ns=100_000)
+    assert program.bursts.paused
+    program.run(module.STEPS_OF_PAUSE, step_ns=300_000_000)
+    assert not program.bursts.paused
+
+
+def test_an_optimizer_that_takes_over_ends_a_pause():
+    """The first one, whose steps are counted, never steps again."""
+    program = Program()
+    program.run(FIRST_NS // 100_000 + 200, step_ns=100_000)
+    program.now_ns += PAUSE_NS
+    program.bursts.look_at_time()
+    assert not program.bursts.paused
+
+
+def test_a_step_of_the_programs_own_keeps_the_rhythm():
+    program = Program()
+    program.run(FIRST_NS // 100_000 + 200, step_ns=100_000)
+    assert program.bursts.paused
+    program.run(2 * PAUSE_NS // 100_000, step_ns=100_000, kind=STEP)
+    assert len(program.switches()) >= 2
 
 
 @pytest.mark.parametrize(

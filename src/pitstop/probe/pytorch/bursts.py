@@ -5,6 +5,7 @@ beginning and whatever follows an `iter(loader)` (epoch edges, evaluations) are 
 pauses, which MARK events delimit, with what the plain steps of the bursts were made of.
 """
 
+import threading
 import time
 
 from ..recorder import MARK, MARK_PAUSE, MARK_RESUME, OPTIMIZER, STEP
@@ -14,6 +15,7 @@ FIRST_NS = 2_000_000_000
 BURST_NS = 200_000_000
 PAUSE_NS = 1_000_000_000
 LOOK_STEPS = 64
+STEPS_OF_PAUSE = 16  # after so many the time is looked at: steps may have become long
 
 
 class Bursts:
@@ -26,26 +28,44 @@ class Bursts:
 
     def forget(self):
         """Begin anew, all details on; also in a forked child."""
+        self._lock = threading.Lock()  # loaders are iterated in threads too
         self.paused = False
+        self._paused_ns = 0
         self._wanted_ns = FIRST_NS
         self._hooked.clock.after(1, self._begin)
 
-    def resume(self):
-        """See details again, if they are not seen."""
+    def loader_begins(self):
+        """See details: what follows may be an epoch edge, or an evaluation, which no plain step resembles."""
+        if self._hooked.session.sampler is not None:
+            self._hooked.session.sampler.weight = 1
+        self.resume()
+
+    def resume(self, weight=1):
+        """See details again, if they are not seen; a stack sample counts as `weight` for a while."""
         if not self.paused:
             return
-        self.paused = False
-        self._hooked.switched.put()
-        self._mark(MARK_RESUME)
-        if self._hooked.session.sampler is not None:
-            self._hooked.session.sampler.resume()
-        self._wanted_ns = BURST_NS
-        self._begin()
+        with self._lock:
+            if not self.paused:
+                return
+            self.paused = False
+            self._hooked.switched.put()
+            self._mark(MARK_RESUME)
+            sampler = self._hooked.session.sampler
+            if sampler is not None:
+                sampler.weight = weight
+                sampler.resume()
+            self._wanted_ns = BURST_NS
+            self._begin()
+
+    def look_at_time(self):
+        """End a pause that has lasted long enough, whatever the steps are doing."""
+        if self.paused and self._now() - self._paused_ns >= PAUSE_NS:
+            self.resume(1 + PAUSE_NS // max(1, BURST_NS))
 
     def _begin(self):
         self._since_ns = self._now()
         self._since_steps = self._hooked.clock.steps
-        self._hooked.clock.after(LOOK_STEPS, self._look)
+        self._hooked.clock.at_next_step(self._look, LOOK_STEPS)
 
     def _look(self):
         if self.paused or self._hooked.session.compiles:
@@ -56,17 +76,24 @@ class Bursts:
         if not short:
             self._begin()
         elif elapsed_ns < self._wanted_ns:
-            self._hooked.clock.after(LOOK_STEPS, self._look)
+            self._hooked.clock.at_next_step(self._look, LOOK_STEPS)
         else:
-            self._pause(max(LOOK_STEPS, PAUSE_NS * steps // elapsed_ns))
+            self._pause()
 
-    def _pause(self, steps):
-        self.paused = True
-        self._hooked.switched.take()
-        self._mark(MARK_PAUSE)
-        if self._hooked.session.sampler is not None:
-            self._hooked.session.sampler.pause()
-        self._hooked.clock.after(steps, self.resume)
+    def _pause(self):
+        with self._lock:
+            self.paused = True
+            self._paused_ns = self._now()
+            self._mark(MARK_PAUSE)
+            self._hooked.clock.at_next_step(self._still, STEPS_OF_PAUSE)
+            self._hooked.switched.take()
+            if self._hooked.session.sampler is not None:
+                self._hooked.session.sampler.pause()
+
+    def _still(self):
+        self.look_at_time()
+        if self.paused:
+            self._hooked.clock.at_next_step(self._still, STEPS_OF_PAUSE)
 
     def _mark(self, what):
         now_ns = self._now()

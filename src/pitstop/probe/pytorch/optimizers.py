@@ -83,7 +83,7 @@ def _watch_steps(hooked, module):
         if number == clock.leader:
             tick(OPTIMIZER)
         else:
-            clock.optimizer(number)
+            hooked.other_optimizer(number)
 
     if hooked.profile:  # the step's end is all that a clock wants to know
         hooked.own(before_step)

@@ -14,8 +14,8 @@ class Switched:
     """`patch` and `add` tell of hooks, `put` and `take` move them all. A clock does so itself; for profiles see `bursts`.
 
     A clock that knows its last step takes them away for most of its steps: they leave once an optimizer or `pitstop.step()`
-    ends the steps, and are back shortly before the last one. They stay in a program that compiles: dynamo may have guarded
-    them, and a guard that fails is a recompile in mid-window.
+    ends the steps, and are back shortly before the last one. In a program that compiles they stay away: dynamo may have
+    guarded them, and a guard that fails is a recompile in mid-window.
     """
 
     def __init__(self, hooked):
@@ -52,12 +52,11 @@ class Switched:
 
     def _look(self):
         clock = self._hooked.clock
-        if self._hooked.session.compiles:
-            return
         if clock.leading not in {OPTIMIZER, STEP}:
             clock.after(LATER_LOOK_STEPS, self._look)
             return
         left = self._last_step - LOSS_STEPS - clock.steps
         if left > 0:
             self.take()
-            clock.after(left, self.put)
+            if not self._hooked.session.compiles:
+                clock.after(left, self.put)

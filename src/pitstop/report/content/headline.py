@@ -62,16 +62,13 @@ def _nothing(result: TuneResult) -> str:
     if not result.verdicts:
         return say("report.headline.nothing_tried")
     margin = numbers.share(result.margin)
+    possible = [verdict for verdict in result.verdicts if not verdict.ruled_out(result.margin)]
     if result.nothing_measured:
-        return say("report.headline.nothing_measured", possible=len(result.verdicts))
+        return say("report.headline.nothing_measured", possible=len(possible))
     tried = sum(verdict.was_tried for verdict in result.verdicts)
     if not tried:
-        return say("report.headline.all_ruled_out", margin=margin)
-    open_ones = [
-        verdict
-        for verdict in result.verdicts
-        if verdict.verdict == VerdictKind.UNDECIDED and not verdict.ruled_out(result.margin)
-    ]
+        return say("report.headline.all_ruled_out", possible=len(result.verdicts), margin=margin)
+    open_ones = [verdict for verdict in possible if verdict.verdict == VerdictKind.UNDECIDED]
     faster = sum(verdict.verdict == VerdictKind.FASTER and verdict.stage == "confirm" for verdict in result.verdicts)
     if faster:
         return say("report.headline.none_chosen", tried=tried, faster=faster)

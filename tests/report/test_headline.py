@@ -113,3 +113,12 @@ def test_the_reader_learns_how_results_may_differ_and_what_the_window_missed() -
     assert any("random stream" in text for text in caveats(photo_tune()))
     assert any("epoch edge" in text for text in caveats(with_prescription(steady_only=True)))
     assert caveats(msgspec.structs.replace(zero_tune(), reason="")) == ()
+
+
+def test_a_patch_that_is_faster_per_step_only_says_from_which_length_it_pays() -> None:
+    """Two pairs of whole runs of a short program that compiles: 0.87x, although its steps ran at 1.59x."""
+    patched = msgspec.structs.replace(photo_tune().prescription.patched, speedup=0.87, ci=(0.5, 1.51), how="end-to-end")
+    tune = with_prescription(patched=patched, break_even_steps=706)
+    assert "runs of more than 706 steps" in " ".join(caveats(tune))
+    for other in (with_prescription(patched=patched, break_even_steps=0), photo_tune()):
+        assert "steps, and this one" not in " ".join(caveats(other))

@@ -3,7 +3,7 @@
 import math
 
 from pitstop.messages import say
-from pitstop.records.results import ProfileResult, TuneResult
+from pitstop.records.results import PrescriptionResult, ProfileResult, TuneResult
 from pitstop.records.verdicts import VerdictKind
 from pitstop.report import numbers
 from pitstop.report.content.labels import label
@@ -51,11 +51,22 @@ def caveats(result: TuneResult) -> tuple[str, ...]:
     found = [plain(result.reason)] if result.reason else []
     if result.tolerate_load:
         found.append(say("report.headline.tolerate_load"))
+    if _pays_later(prescription):
+        ratio = numbers.ratio(prescription.speedup, prescription.ci)
+        steps = numbers.count(prescription.break_even_steps or 0)
+        found.append(say("report.headline.pays_later", ratio=ratio, steps=steps))
     if prescription.treatments:
         found.append(label("numerics-words", prescription.numerics))
         if prescription.steady_only:
             found.append(say("report.headline.steady_only"))
     return tuple(found)
+
+
+def _pays_later(prescription: PrescriptionResult) -> bool:
+    """Tell whether the whole program showed no certain gain although its steps are faster, and starting takes longer."""
+    patched = prescription.patched
+    whole = patched is not None and patched.how == "end-to-end" and patched.ci[0] <= 1
+    return whole and bool(prescription.break_even_steps)
 
 
 def _nothing(result: TuneResult) -> str:

@@ -120,5 +120,8 @@ def test_a_patch_that_is_faster_per_step_only_says_from_which_length_it_pays() -
     patched = msgspec.structs.replace(photo_tune().prescription.patched, speedup=0.87, ci=(0.5, 1.51), how="end-to-end")
     tune = with_prescription(patched=patched, break_even_steps=706)
     assert "runs of more than 706 steps" in " ".join(caveats(tune))
+    headline = tune_headline(tune)
+    assert headline.startswith("No certain gain of the whole program: the patched one ran at 0.87x [0.50, 1.51]")
+    assert "Its steps are 2.34x" in headline
     for other in (with_prescription(patched=patched, break_even_steps=0), photo_tune()):
         assert "steps, and this one" not in " ".join(caveats(other))

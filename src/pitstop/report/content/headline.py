@@ -39,10 +39,13 @@ def tune_headline(result: TuneResult) -> str:
     patched = prescription.patched
     if patched is None:
         return say("report.headline.not_patched", ratio=numbers.ratio(prescription.speedup, prescription.ci))
-    key = "report.headline.faster" if patched.ci[0] > 1 else "report.headline.uncertain"
-    return say(
-        key, ratio=numbers.ratio(patched.speedup, patched.ci), how=label("how", patched.how), pairs=patched.pairs
-    )
+    measured = {"ratio": numbers.ratio(patched.speedup, patched.ci), "how": label("how", patched.how)}
+    if patched.ci[0] > 1:
+        return say("report.headline.faster", **measured, pairs=patched.pairs)
+    if patched.how == "end-to-end" and prescription.ci is not None and prescription.ci[0] > 1:
+        steps = numbers.ratio(prescription.speedup, prescription.ci)
+        return say("report.headline.by_steps_only", **measured, pairs=patched.pairs, steps=steps)
+    return say("report.headline.uncertain", **measured, pairs=patched.pairs)
 
 
 def caveats(result: TuneResult) -> tuple[str, ...]:
@@ -52,9 +55,8 @@ def caveats(result: TuneResult) -> tuple[str, ...]:
     if result.tolerate_load:
         found.append(say("report.headline.tolerate_load"))
     if _pays_later(prescription):
-        ratio = numbers.ratio(prescription.speedup, prescription.ci)
         steps = numbers.count(prescription.break_even_steps or 0)
-        found.append(say("report.headline.pays_later", ratio=ratio, steps=steps))
+        found.append(say("report.headline.pays_later", steps=steps))
     if prescription.treatments:
         found.append(label("numerics-words", prescription.numerics))
         if prescription.steady_only:

@@ -17,7 +17,8 @@ from overhead.watchers import ROOT, WATCHERS, Loop, environment, run_once
 from pitstop.stats import order_of_pairs
 
 LOOPS = (
-    Loop(name="0.4 ms", width=64, batch_size=32, steps=5000, warmup=500),
+    # Two seconds of warm-up and then two cycles of a burst and a pause: short steps are not always looked at in detail.
+    Loop(name="0.4 ms", width=64, batch_size=32, steps=8000, warmup=8000),
     Loop(name="5 ms", width=512, batch_size=128, steps=500, warmup=50),
     Loop(name="50 ms", width=1024, batch_size=512, steps=60, warmup=6),
 )

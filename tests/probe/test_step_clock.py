@@ -133,3 +133,16 @@ def test_a_forked_child_begins_at_zero():
     clock.reset()
     assert clock.steps == 0
     assert clock.leader is None
+
+
+def test_what_is_due_stays_due_when_another_kind_takes_over():
+    """Ten thousand batches are looked at before training begins; ten steps later means ten steps of the training."""
+    called = []
+    clock = StepClock(on_stop=None, on_fault=None)
+    for _ in range(10_000):
+        clock.tick(FETCH)
+    clock.after(10, lambda: called.append(clock.steps))
+    for _ in range(20):
+        clock.tick(FETCH)
+        clock.tick(OPTIMIZER)
+    assert called == [10]

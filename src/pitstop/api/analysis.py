@@ -7,6 +7,7 @@ import msgspec
 
 from pitstop.diagnose.account import account
 from pitstop.diagnose.findings import find_faults
+from pitstop.diagnose.pauses import find_pauses, is_inside
 from pitstop.diagnose.steps import find_steps, steps_per_epoch, training_loaders
 from pitstop.messages import say
 from pitstop.records import CATEGORIES, EventKind, Ledger, Run, Steps
@@ -20,6 +21,7 @@ from pitstop.records.results import (
     Shadow,
     StepStatistics,
 )
+from pitstop.report import numbers
 from pitstop.stats.percentiles import percentile
 
 __all__ = ["Analysis", "analyse", "profile_result"]
@@ -88,8 +90,7 @@ def profile_result(analysis: Analysis, *, run_folder: str | None, wall_s: float)
 
 
 def _step_times(steps: Steps) -> tuple[int, ...]:
-    starts = (steps.start_ns, *steps.ends_ns[:-1])
-    return tuple(end - start for start, end in zip(starts, steps.ends_ns, strict=True))
+    return tuple(end - start for start, end in steps.stretches)
 
 
 def _step_statistics(analysis: Analysis) -> StepStatistics:
@@ -167,6 +168,10 @@ def _not_measured(analysis: Analysis) -> list[NotMeasured]:
         gaps.append(NotMeasured(what=say("profile.what_steps"), why=say("profile.no_steps")))
     if run.evidence.environment is not None and not run.evidence.environment.cuda:
         gaps.append(NotMeasured(what=say("profile.what_device"), why=say("profile.no_device")))
+    if analysis.steps is not None and run.main is not None and (pauses := find_pauses(run.main.events)):
+        unseen = sum(is_inside(start, end, pauses) for start, end in analysis.steps.stretches)
+        share = numbers.share(unseen / analysis.steps.count)
+        gaps.append(NotMeasured(what=say("profile.what_details", share=share), why=say("profile.why_details")))
     gaps.append(NotMeasured(what=say("profile.what_communication"), why=say("profile.not_yet")))
     gaps.append(NotMeasured(what=say("profile.what_logging"), why=say("profile.not_yet")))
     gaps.extend(NotMeasured(what=say("profile.what_probe"), why=fault) for fault in run.faults)

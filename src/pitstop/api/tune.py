@@ -60,7 +60,7 @@ def tune_program(request: TuneRequest, *, progress: ProgressSink) -> TuneResult:
     began = time.monotonic()
     metric_pattern(request.metric)  # a wrong one is said before anything runs
     setup = resume_setup(request, progress=progress) if request.resume else start_setup(request, progress=progress)
-    finish = _search(setup, request, progress=progress, began=began)
+    finish, margin = _search(setup, request, progress=progress, began=began)
     change = _change(setup, finish.chosen)
     left_s = setup.budget_s - (time.monotonic() - began) - setup.spent_before_s
     if finish.chosen:
@@ -80,7 +80,7 @@ def tune_program(request: TuneRequest, *, progress: ProgressSink) -> TuneResult:
         confirmed=confirmed,
         not_measured=why_not,
         wall_s=time.monotonic() - began + setup.spent_before_s,
-        margin=request.margin,
+        margin=margin,
     )
 
 
@@ -95,8 +95,11 @@ def search_options(request: TuneRequest, *, budget_s: float, spent_s: float) -> 
     return options
 
 
-def _search(setup: Setup, request: TuneRequest, *, progress: ProgressSink, began: float) -> Finish:
-    """Let the search say what to do until it has finished; every observation is in the journal before the next begins."""
+def _search(setup: Setup, request: TuneRequest, *, progress: ProgressSink, began: float) -> tuple[Finish, float]:
+    """Let the search say what to do until it has finished; every observation is in the journal before the next begins.
+
+    Returns the end, and the margin that it promises: a resumed tune keeps the one with which it began.
+    """
     spent_s = time.monotonic() - began
     options = setup.options(search_options(request, budget_s=setup.budget_s, spent_s=spent_s))
     search = replay(setup.proposals, setup.journal.observations(Observation), options=options)
@@ -110,7 +113,7 @@ def _search(setup: Setup, request: TuneRequest, *, progress: ProgressSink, began
         observation = performers[type(action)](action)
         setup.journal.append(observation)
         search = observe(search, observation)
-    return action
+    return action, options.margin
 
 
 def _describe_action(action: Measure | CheckNumerics) -> str:

@@ -2,12 +2,15 @@
 
 Per instant the innermost open event of the training thread decides; inside an evaluation phase everything but checkpoints,
 compiling and garbage collection is evaluation; the time from the end of a forward to the start of its backward is the loss and belongs to
-`forward`; what no event covers is `python` as far as stack samples name frames there, and `unknown` otherwise.
+`forward`; what no event covers is `python` as far as stack samples name frames there, and `unknown` otherwise. Where the probe paused
+(`pitstop.diagnose.pauses`), what no event covers is made up as the plain steps around are.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from pitstop.diagnose.pauses import Stretch, fill, find_pauses, is_inside, parts_in, plain_steps
 from pitstop.diagnose.steps import training_loaders, training_thread
 from pitstop.records import CATEGORIES, Category, Event, EventKind, Ledger, Steps
 
@@ -30,6 +33,7 @@ _CATEGORY_OF: dict[EventKind, Category] = {
 # These keep their own category inside an evaluation phase: they are not the evaluation's work.
 _OWN_IN_EVALUATION = frozenset({"gc", "checkpoint", "compile"})
 _LOADER_EVENTS = frozenset({EventKind.FETCH, EventKind.LOADER_ITER, EventKind.EPOCH_END})
+_DETAILS = frozenset({EventKind.FETCH, EventKind.FORWARD, EventKind.BACKWARD, EventKind.OPTIMIZER, EventKind.ZERO_GRAD})
 _GRAD_ENABLED = 2
 
 
@@ -47,21 +51,85 @@ def account(events: Sequence[Event], steps: Steps, *, named_gap_share: float = 0
     """
     if not 0.0 <= named_gap_share <= 1.0:
         raise ValueError(f"named_gap_share is {named_gap_share}, not between 0 and 1")
-    thread = training_thread(events)
-    mine = sorted(
-        (event for event in events if event.thread == thread), key=lambda event: (event.start_ns, -event.end_ns)
-    )
+    mine = _of_training(events)
     first = steps.ends_ns[steps.warmup - 1] if steps.warmup else steps.start_ns
     last = steps.ends_ns[-1]
     totals: dict[str, int] = dict.fromkeys(CATEGORIES, 0)
-    covered = 0
-    for span in _exclusive(_spans(mine), first, last):
+    exclusive = _exclusive(_spans(mine), first, last)
+    for span in exclusive:
         totals[span.category] += span.end_ns - span.start_ns
-        covered += span.end_ns - span.start_ns
-    gap = (last - first) - covered
+    gap = (last - first) - sum(totals.values())
+    filled = _filled(mine, steps, exclusive)
+    gap += filled.pop("gap", 0) - filled.pop("uncovered", 0)
+    for category, amount in filled.items():
+        totals[category] += amount
     totals["python"] += round(gap * named_gap_share)
     totals["unknown"] += gap - round(gap * named_gap_share)
     return Ledger(wall_ns=last - first, steps=steps.count - steps.warmup, categories_ns=totals)
+
+
+def _filled(ordered: Sequence[Event], steps: Steps, exclusive: Sequence[_Span]) -> dict[str, int]:
+    """Return what the "uncovered" nanoseconds in pauses, in no event, are taken to be made of: by category, and "gap"."""
+    first, last = steps.ends_ns[steps.warmup - 1] if steps.warmup else steps.start_ns, steps.ends_ns[-1]
+    pauses = [
+        (max(start, first), min(end, last)) for start, end in find_pauses(ordered) if start < last and end > first
+    ]
+    if not pauses:
+        return {}
+    parts = parts_in(pauses, steps)
+    covered = _each_within(exclusive, parts)
+    uncovered = [end - start - sum(inside.values()) for (start, end), inside in zip(parts, covered, strict=True)]
+    evaluations = [(span.start_ns, span.end_ns) for span in exclusive if span.category == "evaluation"]
+    plain = plain_steps(ordered, steps, pauses=pauses, evaluations=evaluations)
+    pattern = sum(_each_within(exclusive, plain), Counter())
+    pattern["gap"] = _length(plain) - sum(pattern.values())
+    pattern.pop("gc", None)  # collections are recorded in pauses too
+    filled = fill(plain=plain, pattern=pattern, uncovered_ns=uncovered)
+    filled["unknown"] = filled.get("unknown", 0) + sum(uncovered) - sum(filled.values())
+    return {**filled, "uncovered": sum(uncovered)}
+
+
+def _of_training(events: Sequence[Event]) -> list[Event]:
+    """Return the training thread's events and all marks by start, outer first, less the details that pauses hold.
+
+    Those are of hooks that could not be taken away; they are few or all, and `fill` makes up for them.
+    """
+    thread = training_thread(events)
+    mine = sorted(
+        (event for event in events if event.thread == thread or event.kind is EventKind.MARK),
+        key=lambda event: (event.start_ns, -event.end_ns),
+    )
+    pauses = find_pauses(mine)
+    if not pauses:
+        return mine
+    return [
+        event
+        for event in mine
+        if event.kind not in _DETAILS
+        or event.start_ns == event.end_ns
+        or not is_inside(event.start_ns, event.start_ns + 1, pauses)
+    ]
+
+
+def _length(stretches: Sequence[Stretch]) -> int:
+    return sum(end - start for start, end in stretches)
+
+
+def _each_within(spans: Sequence[_Span], stretches: Sequence[Stretch]) -> list[Counter[str]]:
+    """Nanoseconds per category of disjoint `spans` that lie in each of the disjoint `stretches`, both in time order."""
+    found: list[Counter[str]] = []
+    at = 0
+    for start, end in stretches:
+        inside: Counter[str] = Counter()
+        while at < len(spans) and spans[at].end_ns <= start:
+            at += 1
+        index = at
+        while index < len(spans) and spans[index].start_ns < end:
+            span = spans[index]
+            inside[span.category] += min(span.end_ns, end) - max(span.start_ns, start)
+            index += 1
+        found.append(inside)
+    return found
 
 
 def _spans(ordered: Sequence[Event]) -> list[_Span]:

@@ -7,6 +7,7 @@ back to backward passes, forward calls, and batches, in this order.
 from collections import Counter
 from collections.abc import Sequence
 
+from pitstop.diagnose.pauses import find_pauses, is_inside
 from pitstop.records import Event, EventKind, Evidence, StepClock, Steps
 
 __all__ = ["find_steps", "steps_per_epoch", "training_loaders", "training_thread"]
@@ -30,7 +31,10 @@ def find_steps(events: Sequence[Event], *, evidence: Evidence | None = None) -> 
     one step per generator update); among equals the one that first steps last, so that the step holds the whole cycle.
     """
     thread = training_thread(events)
-    ordered = sorted((event for event in events if event.thread == thread), key=lambda event: event.end_ns)
+    ordered = sorted(
+        (event for event in events if event.thread == thread or event.kind is EventKind.MARK),
+        key=lambda event: event.end_ns,
+    )
     for kind, clock in _CLOCKS:
         enders = [event for event in ordered if event.kind is kind]
         if clock == "optimizer" and enders:
@@ -99,6 +103,7 @@ def _steps(ordered: Sequence[Event], enders: Sequence[Event], clock: StepClock, 
     ends = tuple(event.end_ns for event in enders)
     start_ns = min(event.start_ns for event in ordered if event.kind is not EventKind.MARK)
     loaders = training_loaders(ordered)
+    pauses = find_pauses(ordered)
     samples = [0] * len(ends)
     backwards = 0
     edges: list[int] = []
@@ -112,7 +117,7 @@ def _steps(ordered: Sequence[Event], enders: Sequence[Event], clock: StepClock, 
         if event.kind is EventKind.FETCH and event.arg in loaders:
             samples[step] += event.value
         elif event.kind is EventKind.BACKWARD:
-            backwards += 1
+            backwards += not is_inside(event.start_ns, event.end_ns, pauses)
         elif (
             event.kind is EventKind.LOADER_ITER
             and event.arg in loaders
@@ -122,15 +127,30 @@ def _steps(ordered: Sequence[Event], enders: Sequence[Event], clock: StepClock, 
             edges.append(step)
         elif event.kind is EventKind.COMPILE and step < len(ends) // 2:
             last_compile = step
+    seen = len(ends)
+    if pauses:
+        starts = (start_ns, *ends[:-1])
+        detailed = [not is_inside(start, end, pauses) for start, end in zip(starts, ends, strict=True)]
+        seen = sum(detailed)
+        samples = _carried_on(samples, detailed)
+    micro_steps = round(backwards / seen) if seen and clock in ("optimizer", "step") else 1
     return Steps(
         clock=clock,
         start_ns=start_ns,
         ends_ns=ends,
         samples=tuple(samples),
-        micro_steps=max(1, round(backwards / len(ends))) if clock in ("optimizer", "step") else 1,
+        micro_steps=max(1, micro_steps),
         epoch_edges=tuple(edges),
         warmup=_warmup(len(ends), last_compile, loaders, evidence),
     )
+
+
+def _carried_on(samples: Sequence[int], detailed: Sequence[bool]) -> list[int]:
+    """Give steps in pauses, whose batches were not seen, as many samples as the last step before them."""
+    result: list[int] = []
+    for count, is_seen in zip(samples, detailed, strict=True):
+        result.append(count if is_seen or not result else result[-1])
+    return result
 
 
 def _warmup(count: int, last_compile: int, loaders: frozenset[int], evidence: Evidence | None) -> int:

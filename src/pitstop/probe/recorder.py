@@ -36,6 +36,8 @@ HOST_TO_DEVICE = 11
 WORKER_FETCH = 12
 ZERO_GRAD = 13
 MARK = 14
+MARK_PAUSE = 1  # arg: from here on only the ends of steps are recorded
+MARK_RESUME = 2  # arg: from here on everything is
 STEP = 15
 
 ROLE_PROGRAM = 1
@@ -100,10 +102,10 @@ class Recorder:
             if end_ns >= due_ns:
                 flush()
 
-        def flush():
+        def flush(wait_s=0):
             nonlocal due_ns, written
             # Not blocking: a collection inside this very function records itself, and another thread's flush takes ours along.
-            if not self._writing.acquire(False):
+            if not self._writing.acquire(wait_s > 0, wait_s or -1):
                 return
             try:
                 batch = waiting[:]
@@ -155,7 +157,7 @@ class Recorder:
 
     def close(self):
         """Write what waits, stop recording and give back the unused part of the file."""
-        self.flush()
+        self.flush(wait_s=1)
         self._stopped = True
         if self.path is not None:
             # Never below the limit: a late store of another thread must not meet the end of the file.

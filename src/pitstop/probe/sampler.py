@@ -28,15 +28,22 @@ class Sampler:
         self._names = {}
         self._wake: Any = None
         self._done: Any = None
+        self._paused = False
+        self.weight = 1  # of a sample: a burst speaks for the pause before it
 
     def start(self):
-        """Begin sampling if no thread is at it."""
-        if self._wake is not None:
+        """Begin sampling if no thread is at it, and nobody wants none."""
+        if self._wake is not None or self._paused:
             return
-        self._wake, self._done = _thread.allocate_lock(), _thread.allocate_lock()
-        self._wake.acquire()
-        self._done.acquire()
-        _thread.start_new_thread(self._run, (self._wake, self._done, threading.main_thread().ident))
+        wake, done = _thread.allocate_lock(), _thread.allocate_lock()
+        wake.acquire()
+        done.acquire()
+        try:
+            _thread.start_new_thread(self._run, (wake, done, threading.main_thread().ident))
+        except RuntimeError as error:  # no more threads allowed, or the interpreter is ending
+            self._session.fault("sampler", error)
+            return
+        self._wake, self._done = wake, done
 
     def stop(self):
         """End the thread and wait for it; it wakes at once."""
@@ -47,8 +54,19 @@ class Sampler:
         wake.release()
         done.acquire(True, 1.0)
 
+    def pause(self):
+        """Take no samples until `resume`: the hooks that tell categories are away."""
+        self._paused = True
+        self.stop()
+
+    def resume(self):
+        """Sample again."""
+        self._paused = False
+        self.start()
+
     def forget(self):
         """In a forked child: there is no thread, and the samples are the parent's."""
+        self._paused, self.weight = False, 1
         self._counts, self._names, self._wake, self._done = {}, {}, None, None
 
     def write(self):
@@ -103,9 +121,9 @@ class Sampler:
         code = innermost.f_code
         key = (category, users, None if users is not None and code is users[0] else code)
         if key in self._counts:
-            self._counts[key] += 1
+            self._counts[key] += self.weight
         elif len(self._counts) < MAX_PLACES:
-            self._counts[key] = 1
+            self._counts[key] = self.weight
 
     def _text(self, key):
         category, users, library = key

@@ -58,10 +58,10 @@ class StepClock:
         self._due.append((self.steps + steps, callback))
         self._look_again()
 
-    def at_next_step(self, callback):
-        """Call `callback()` when the next step ends; asking twice calls once."""
+    def at_next_step(self, callback, steps=1):
+        """Call `callback()` when the next step (the next `steps` ones) has ended; asking twice calls once."""
         if not any(known == callback for _step, known in self._due):
-            self.after(1, callback)
+            self.after(steps, callback)
 
     def tick(self, kind):
         """One event of `kind` has ended."""
@@ -79,15 +79,18 @@ class StepClock:
 
     def _reached(self, kind, count):
         if self.leading is None or _RANK[kind] > _RANK[self.leading]:
+            if self.leading is not None:
+                # What is due after so many further steps is so by the new count too.
+                shift = count - self._counts[self.leading]
+                self._due[:] = [(step + shift, callback) for step, callback in self._due]
             self.leading = kind
         if kind != self.leading:
             self._watch[kind] = _NEVER
             return
-        due = [callback for step, callback in self._due if step <= count]
-        self._due = [item for item in self._due if item[0] > count]
-        for callback in due:
+        for item in [item for item in self._due if item[0] <= count]:
+            self._due.remove(item)  # one by one: another thread may be adding
             try:
-                callback()
+                item[1]()
             except Exception as error:
                 self._on_fault("step clock", error)
         if self._is_over(kind, count):

@@ -1,6 +1,6 @@
 """Frozen values that the layers hand to each other, and nothing else: no I/O, no arithmetic beyond a ratio."""
 
-from pitstop.records.events import Event, EventKind
+from pitstop.records.events import Event, EventKind, Mark
 from pitstop.records.evidence import (
     ArgparseOption,
     BackwardSighting,
@@ -35,6 +35,7 @@ __all__ = [
     "Gate",
     "Ledger",
     "LoaderSighting",
+    "Mark",
     "MemorySample",
     "ModuleNames",
     "Numerics",

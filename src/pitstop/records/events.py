@@ -8,7 +8,7 @@ from enum import IntEnum
 
 import msgspec
 
-__all__ = ["Event", "EventKind"]
+__all__ = ["Event", "EventKind", "Mark"]
 
 
 class EventKind(IntEnum):
@@ -27,8 +27,15 @@ class EventKind(IntEnum):
     HOST_TO_DEVICE = 11
     WORKER_FETCH = 12  # in a worker process: one batch loaded and collated; arg = worker id, value = samples
     ZERO_GRAD = 13  # Optimizer.zero_grad; arg = optimizer id
-    MARK = 14  # a point in time; arg = Mark number
+    MARK = 14  # a point in time; arg = a Mark
     STEP = 15  # the program itself said pitstop.step()
+
+
+class Mark(IntEnum):
+    """What a MARK says."""
+
+    PAUSE = 1  # from here on only the ends of steps are recorded (and loaders' beginnings, gc, checkpoints, compiling)
+    RESUME = 2  # from here on everything is
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):

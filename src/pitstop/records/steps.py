@@ -44,6 +44,11 @@ class Steps(msgspec.Struct, frozen=True, kw_only=True):
         return len(self.ends_ns)
 
     @property
+    def stretches(self) -> tuple[tuple[int, int], ...]:
+        """Start and end of every step, in nanoseconds."""
+        return tuple(zip((self.start_ns, *self.ends_ns[:-1]), self.ends_ns, strict=True))
+
+    @property
     def steady_mean_ns(self) -> float:
         """Mean wall time of a step after the warm-up; of all steps where nothing else is left."""
         warmup = self.warmup if self.warmup < self.count else 0

@@ -29,12 +29,28 @@ class Hooked:
         self.looking = Looking(self)
         self.names = FrameNames(self)
         self.switched = Switched(self)
+        self.bursts: Any = None  # in profile mode
         self.environment: Any = None
         self.discovery: Any = None
         self.is_compiling = _is_compiling(torch)
         clock = self.clock
-        for function in (self.record, clock.tick, clock.optimizer, clock.is_outranked, session.fault):
+        for function in (
+            self.record,
+            clock.tick,
+            clock.optimizer,
+            self.other_optimizer,
+            clock.is_outranked,
+            session.fault,
+        ):
             self.own(function, deep=True)
+
+    def loader_begins(self):
+        """See details. Never raises."""
+        try:
+            if self.bursts is not None:
+                self.bursts.loader_begins()
+        except Exception as error:
+            self.session.fault("a loader begins", error)
 
     def phase_begins(self):
         """Look closer: a loader is iterated for the first time, so other modules may be called, from other places."""
@@ -48,15 +64,25 @@ class Hooked:
             self.discovery.begin()
 
     def optimizer_made(self):
-        """Stop watching forwards where they were only watched as what might end steps."""
+        """Stop watching forwards where they were only watched as what might end steps; what it trains may be another phase."""
+        if self.bursts is not None:
+            self.bursts.resume()
         if not self.profile and self.discovery is not None:
             self.discovery.end()
             self.discovery.forwards.end()
+
+    def other_optimizer(self, number):
+        """Take in a step of an optimizer that does not end steps (yet); the one that does may never step again."""
+        self.clock.optimizer(number)
+        if self.bursts is not None:
+            self.bursts.look_at_time()
 
     def forget(self):
         """In a forked child: nobody is inside anything."""
         self.busy.clear()
         self.switched.put()
+        if self.bursts is not None:
+            self.bursts.forget()
         self.environment.forget()
 
     def begin_window(self):

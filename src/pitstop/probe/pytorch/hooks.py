@@ -3,6 +3,7 @@
 from .. import collector
 from ..sampler import Sampler
 from . import backwards, checkpoints, compilations, loaders, modules, optimizers
+from .bursts import Bursts
 from .environment import Environment
 from .hooked import Hooked
 
@@ -19,6 +20,7 @@ def install(torch, session):
         if hz > 0:
             session.sampler = Sampler(session, hz, hooked.categories)
             session.forked.append(session.sampler.forget)
+        hooked.bursts = Bursts(hooked)
     session.forked.append(hooked.forget)
     session.clock.after(max(1, session.config.get("warmup_steps") or 0), hooked.begin_window)
     for part in parts:

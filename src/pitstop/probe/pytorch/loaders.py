@@ -26,6 +26,7 @@ def install(hooked):
     _watch_batches(hooked, dataloader._BaseDataLoaderIter, feeds)
     if hooked.profile:
         _watch_workers(hooked)
+        _watch_shutdown(hooked, dataloader._MultiProcessingDataLoaderIter, feeds)
 
 
 def _watch_construction(hooked, loader_class, stacks):
@@ -54,6 +55,7 @@ def _watch_iteration(hooked, loader_class, stacks):
 
     @functools.wraps(original)
     def __iter__(self):  # noqa: N807
+        hooked.loader_begins()
         start_ns = now()
         iterator = original(self)
         end_ns = now()
@@ -119,6 +121,26 @@ def _watch_batches(hooked, iterator_class, feeds):
         return batch
 
     hooked.switched.patch(iterator_class, "__next__", hooked.own(__next__, "data_wait"))
+
+
+def _watch_shutdown(hooked, iterator_class, feeds):
+    """See the end of an epoch that ends workers, where batches are not being watched: it takes its time."""
+    original = getattr(iterator_class, "_shutdown_workers", None)
+    if original is None:
+        return
+    record, now = hooked.record, time.monotonic_ns
+
+    @functools.wraps(original)
+    def _shutdown_workers(self):
+        if not hooked.bursts.paused:
+            return original(self)
+        hooked.loader_begins()
+        start_ns = now()
+        result = original(self)
+        record(EPOCH_END, feeds[id(self)][0] if id(self) in feeds else 0, start_ns, now())
+        return result
+
+    iterator_class._shutdown_workers = hooked.own(_shutdown_workers, "data_wait")
 
 
 def _watch_workers(hooked):

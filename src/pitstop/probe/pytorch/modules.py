@@ -30,6 +30,7 @@ def install(hooked):
     forwards = Forwards(hooked)
     hooked.discovery = Discovery(hooked, forwards)
     _watch_compile(hooked, hooked.torch.nn.Module, forwards)
+    hooked.switched.add(forwards.resume, forwards.pause)
     hooked.discovery.begin()
 
 
@@ -59,15 +60,30 @@ class Forwards:
             self.hooked.names.name(module, number)
             self._timed[key] = (number, weakref.ref(module, lambda _gone: self._timed.pop(key, None)))
             kind = type(module)
-            if kind not in self._classes:
+            if kind not in self._classes and "_compiled_call_impl" not in kind.__dict__:  # as in nn.Module itself
                 self._classes.add(kind)
                 kind._compiled_call_impl = self._descriptor
         return self._timed[key][0]
 
+    def pause(self):
+        """Time no calls for a while.
+
+        The attribute is not deleted: `Module.__call__` reads it twice, and another thread between the two would call None.
+        """
+        for kind in self._classes:
+            if kind.__dict__.get("_compiled_call_impl") is self._descriptor:
+                kind._compiled_call_impl = kind._call_impl
+
+    def resume(self):
+        """Time calls again."""
+        for kind in self._classes:
+            if kind.__dict__.get("_compiled_call_impl") is kind._call_impl:
+                kind._compiled_call_impl = self._descriptor
+
     def end(self):
         """Time no more calls: forwards cannot end steps any more, and nothing else of them is wanted."""
         for kind in self._classes:
-            if kind.__dict__.get("_compiled_call_impl") is self._descriptor:
+            if kind.__dict__.get("_compiled_call_impl") in (self._descriptor, kind._call_impl):
                 del kind._compiled_call_impl
         self._classes.clear()
         self._timed.clear()

@@ -83,14 +83,30 @@ def _watch_steps(hooked, module):
         if number == clock.leader:
             tick(OPTIMIZER)
         else:
-            clock.optimizer(number)
+            hooked.other_optimizer(number)
 
     if hooked.profile:  # the step's end is all that a clock wants to know
-        module.register_optimizer_step_pre_hook(hooked.own(before_step))
+        hooked.own(before_step)
+        _switch(hooked, module, before_step)
     module.register_optimizer_step_post_hook(hooked.own(after_step))
     wrapper = getattr(module.Optimizer.profile_hook_step(after_step), "__code__", None)
     if wrapper is not None:  # the code that runs every step(): the sampler knows by it that a step is running
         hooked.categories[wrapper] = "optimizer"
+
+
+def _switch(hooked, module, before_step):
+    handles: list = []
+
+    def put():
+        if not handles:
+            handles.append(module.register_optimizer_step_pre_hook(before_step))
+
+    def take():
+        if handles:
+            handles.pop().remove()
+
+    put()
+    hooked.switched.add(put, take)
 
 
 def _watch_zero_grad(hooked, optimizer_class):
@@ -107,4 +123,4 @@ def _watch_zero_grad(hooked, optimizer_class):
         record(ZERO_GRAD, number_of(self), start_ns, end_ns)
         return result
 
-    optimizer_class.zero_grad = hooked.own(zero_grad)
+    hooked.switched.patch(optimizer_class, "zero_grad", hooked.own(zero_grad))

@@ -3,7 +3,7 @@
 import math
 
 from pitstop.messages import say
-from pitstop.records.results import ProfileResult, TuneResult
+from pitstop.records.results import PrescriptionResult, ProfileResult, TuneResult
 from pitstop.records.verdicts import VerdictKind
 from pitstop.report import numbers
 from pitstop.report.content.labels import label
@@ -39,10 +39,13 @@ def tune_headline(result: TuneResult) -> str:
     patched = prescription.patched
     if patched is None:
         return say("report.headline.not_patched", ratio=numbers.ratio(prescription.speedup, prescription.ci))
-    key = "report.headline.faster" if patched.ci[0] > 1 else "report.headline.uncertain"
-    return say(
-        key, ratio=numbers.ratio(patched.speedup, patched.ci), how=label("how", patched.how), pairs=patched.pairs
-    )
+    measured = {"ratio": numbers.ratio(patched.speedup, patched.ci), "how": label("how", patched.how)}
+    if patched.ci[0] > 1:
+        return say("report.headline.faster", **measured, pairs=patched.pairs)
+    if patched.how == "end-to-end" and prescription.ci is not None and prescription.ci[0] > 1:
+        steps = numbers.ratio(prescription.speedup, prescription.ci)
+        return say("report.headline.by_steps_only", **measured, pairs=patched.pairs, steps=steps)
+    return say("report.headline.uncertain", **measured, pairs=patched.pairs)
 
 
 def caveats(result: TuneResult) -> tuple[str, ...]:
@@ -51,6 +54,9 @@ def caveats(result: TuneResult) -> tuple[str, ...]:
     found = [plain(result.reason)] if result.reason else []
     if result.tolerate_load:
         found.append(say("report.headline.tolerate_load"))
+    if _pays_later(prescription):
+        steps = numbers.count(prescription.break_even_steps or 0)
+        found.append(say("report.headline.pays_later", steps=steps))
     if prescription.treatments:
         found.append(label("numerics-words", prescription.numerics))
         if prescription.steady_only:
@@ -58,20 +64,24 @@ def caveats(result: TuneResult) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _pays_later(prescription: PrescriptionResult) -> bool:
+    """Tell whether the whole program showed no certain gain although its steps are faster, and starting takes longer."""
+    patched = prescription.patched
+    whole = patched is not None and patched.how == "end-to-end" and patched.ci[0] <= 1
+    return whole and bool(prescription.break_even_steps)
+
+
 def _nothing(result: TuneResult) -> str:
     if not result.verdicts:
         return say("report.headline.nothing_tried")
     margin = numbers.share(result.margin)
+    possible = [verdict for verdict in result.verdicts if not verdict.ruled_out(result.margin)]
     if result.nothing_measured:
-        return say("report.headline.nothing_measured", possible=len(result.verdicts))
+        return say("report.headline.nothing_measured", possible=len(possible))
     tried = sum(verdict.was_tried for verdict in result.verdicts)
     if not tried:
-        return say("report.headline.all_ruled_out", margin=margin)
-    open_ones = [
-        verdict
-        for verdict in result.verdicts
-        if verdict.verdict == VerdictKind.UNDECIDED and not verdict.ruled_out(result.margin)
-    ]
+        return say("report.headline.all_ruled_out", possible=len(result.verdicts), margin=margin)
+    open_ones = [verdict for verdict in possible if verdict.verdict == VerdictKind.UNDECIDED]
     faster = sum(verdict.verdict == VerdictKind.FASTER and verdict.stage == "confirm" for verdict in result.verdicts)
     if faster:
         return say("report.headline.none_chosen", tried=tried, faster=faster)

@@ -1,0 +1,172 @@
+"""Short steps are looked at in bursts: when details pause, when they are seen again, and what a real program's run says of it."""
+
+from collections import Counter
+from types import SimpleNamespace
+
+import pytest
+from probed import run_probed
+
+from pitstop.diagnose.account import account
+from pitstop.diagnose.steps import find_steps
+from pitstop.probe.pytorch import bursts as module
+from pitstop.probe.pytorch.bursts import BURST_NS, FIRST_NS, LOOK_STEPS, PAUSE_NS, SHORT_STEP_NS, Bursts
+from pitstop.probe.recorder import BACKWARD, MARK, MARK_PAUSE, MARK_RESUME, OPTIMIZER, STEP
+from pitstop.probe.step_clock import StepClock
+from pitstop.records import EventKind, Mark
+
+
+class Program:
+    """Steps of a given length on a clock of its own; `log` holds what the bursts did, and at which step."""
+
+    def __init__(self):
+        self.now_ns = 0
+        self.log = []
+        self.session = SimpleNamespace(
+            compiles=0, sampler=SimpleNamespace(pause=self._say("quiet"), resume=self._say("sampling"), weight=1)
+        )
+        self.clock = StepClock(on_stop=None, on_fault=self._fault)
+        self.switched = SimpleNamespace(put=self._say("put"), take=self._say("take"))
+        self.bursts = Bursts(self, now=lambda: self.now_ns)
+
+    def _fault(self, _where, error):
+        raise error
+
+    def _say(self, what):
+        return lambda: self.log.append((what, self.clock.steps))
+
+    def record(self, kind, arg, _start_ns, _end_ns):
+        self.log.append(({(MARK, MARK_PAUSE): "pause", (MARK, MARK_RESUME): "resume"}[kind, arg], self.clock.steps))
+
+    def run(self, steps, *, step_ns, kind=OPTIMIZER):
+        for _ in range(steps):
+            self.now_ns += step_ns
+            self.clock.tick(kind)
+
+    def switches(self):
+        return [step for what, step in self.log if what in {"pause", "resume"}]
+
+
+def test_short_steps_pause_after_two_seconds_and_are_seen_again_a_sixth_of_the_time():
+    program = Program()
+    step_ns = 200_000
+    program.run(40_000, step_ns=step_ns)
+    first, *_ = switches = program.switches()
+    assert first * step_ns == pytest.approx(FIRST_NS, abs=2 * LOOK_STEPS * step_ns)
+    pauses = [resume - pause for pause, resume in zip(switches[::2], switches[1::2], strict=False)]
+    late = module.STEPS_OF_PAUSE * step_ns
+    bursts = [pause - resume for resume, pause in zip(switches[1::2], switches[2::2], strict=False)]
+    assert len(bursts) >= 4
+    assert all(PAUSE_NS <= pause * step_ns <= PAUSE_NS + late for pause in pauses)
+    assert all(BURST_NS <= burst * step_ns <= BURST_NS + 2 * LOOK_STEPS * step_ns for burst in bursts)
+    assert [what for what, _ in program.log[:6]] == ["pause", "take", "quiet", "put", "resume", "sampling"]
+    assert program.session.sampler.weight == 1 + PAUSE_NS // BURST_NS
+    program.bursts.loader_begins()
+    assert program.session.sampler.weight == 1
+
+
+def test_a_loader_that_begins_ends_a_pause():
+    program = Program()
+    program.run(FIRST_NS // 100_000 + 200, step_ns=100_000)
+    assert program.bursts.paused
+    program.bursts.resume()
+    assert not program.bursts.paused
+    program.bursts.resume()
+    assert [what for what, _ in program.log].count("put") == 1
+
+
+def test_steps_that_become_long_end_a_pause():
+    """It was planned for a second of short steps; with longer ones it lasts sixteen of them beyond."""
+    program = Program()
+    program.run(FIRST_NS // 100_000 + 200, step_ns=100_000)
+    assert program.bursts.paused
+    program.run(module.STEPS_OF_PAUSE, step_ns=300_000_000)
+    assert not program.bursts.paused
+
+
+def test_an_optimizer_that_takes_over_ends_a_pause():
+    """The first one, whose steps are counted, never steps again."""
+    program = Program()
+    program.run(FIRST_NS // 100_000 + 200, step_ns=100_000)
+    program.now_ns += PAUSE_NS
+    program.bursts.look_at_time()
+    assert not program.bursts.paused
+
+
+def test_a_step_of_the_programs_own_keeps_the_rhythm():
+    program = Program()
+    program.run(FIRST_NS // 100_000 + 200, step_ns=100_000)
+    assert program.bursts.paused
+    program.run(2 * PAUSE_NS // 100_000, step_ns=100_000, kind=STEP)
+    assert len(program.switches()) >= 2
+
+
+@pytest.mark.parametrize(
+    ("step_ns", "kind"),
+    [(SHORT_STEP_NS + 1, OPTIMIZER), (100_000, BACKWARD)],
+    ids=["long steps", "steps that no optimizer ends"],
+)
+def test_otherwise_all_details_are_seen(step_ns, kind):
+    program = Program()
+    program.run(50_000, step_ns=step_ns, kind=kind)
+    assert program.log == []
+
+
+def test_a_program_that_compiles_keeps_its_hooks():
+    program = Program()
+    program.session.compiles = 1
+    program.run(50_000, step_ns=100_000)
+    assert program.log == []
+
+
+def test_steps_that_become_short_are_noticed():
+    program = Program()
+    program.run(500, step_ns=10 * SHORT_STEP_NS)
+    program.run(FIRST_NS // 100_000 + 500, step_ns=100_000)
+    assert program.bursts.paused
+
+
+LOOP = """
+import _pitstop_probe.pytorch.bursts as bursts
+bursts.FIRST_NS = bursts.BURST_NS = 0
+bursts.PAUSE_NS, bursts.SHORT_STEP_NS = 0, 1 << 60
+import torch
+torch.set_num_threads(1)
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+data = torch.utils.data.TensorDataset(torch.ones({batches}, 4))
+loader = torch.utils.data.DataLoader(data, batch_size=1)
+for epoch in range({epochs}):
+    for (x,) in loader:
+        optimizer.zero_grad()
+        loss = model(x).sum()
+        loss.backward()
+        optimizer.step()
+print("done")
+"""
+
+
+@pytest.mark.torch
+def test_a_real_program_is_paused_and_seen_again(tmp_path):
+    """Bursts as short as they can be: 64 steps in detail, 64 not; an epoch begins in the middle of a pause."""
+    done = run_probed("-c", LOOP.format(batches=200, epochs=2), folder=tmp_path / "probe", sample_hz=100)
+    assert (done.exit_code, done.stderr, done.reading.faults) == (0, "", ())
+    kinds = Counter(event.kind for event in done.main)
+    assert kinds[EventKind.OPTIMIZER] == 400
+    marks = [event.arg for event in done.main if event.kind is EventKind.MARK]
+    assert marks[:4] == [Mark.PAUSE, Mark.RESUME, Mark.PAUSE, Mark.RESUME]
+    assert kinds[EventKind.BACKWARD] == kinds[EventKind.ZERO_GRAD] == kinds[EventKind.FORWARD] == kinds[EventKind.FETCH]
+    assert 150 < kinds[EventKind.BACKWARD] < 330
+    begins = [event.end_ns for event in done.main if event.kind is EventKind.LOADER_ITER]
+    after = [event for event in done.main if event.end_ns > begins[-1] and event.kind is not EventKind.MARK]
+    assert [event.kind for event in after[:3]] == [EventKind.FETCH, EventKind.ZERO_GRAD, EventKind.FORWARD]
+    steps = find_steps(done.main, evidence=done.reading.evidence)
+    ledger = account(done.main, steps)
+    assert (steps.count, steps.micro_steps, set(steps.samples)) == (400, 1, {1})
+    assert sum(ledger.categories_ns.values()) == ledger.wall_ns
+    assert all(ledger.share(category) > 0.01 for category in ("data_wait", "forward", "backward", "optimizer"))
+
+
+def test_the_constants_keep_the_cost_of_details_below_a_hundredth():
+    """20 us of details per step (bench/overhead/pieces.py)."""
+    assert module.SHORT_STEP_NS >= 100 * 20_000
+    assert 6 * module.BURST_NS == module.BURST_NS + module.PAUSE_NS

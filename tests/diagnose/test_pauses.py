@@ -96,6 +96,14 @@ def test_an_epoch_edge_is_not_spread_over_pauses():
         assert patchy.share(category) == pytest.approx(whole.share(category), abs=0.005)
 
 
+def test_epochs_that_are_shorter_than_bursts_are_part_of_the_pauses():
+    """An evaluation after every other step: nearly two thirds of the time, in pauses as elsewhere."""
+    events = loop(160, epoch=2)
+    whole, patchy = ledger_of(events), ledger_of(paused(events, (41, 75), (101, 135)))
+    for category in CATEGORIES:
+        assert patchy.share(category) == pytest.approx(whole.share(category), abs=0.02)
+
+
 def test_a_long_step_in_a_pause_is_not_taken_for_more_training():
     events = loop(60, slow=frozenset({20}))
     patchy = ledger_of(paused(events, (10, 30)))

@@ -59,7 +59,7 @@ def account(events: Sequence[Event], steps: Steps, *, named_gap_share: float = 0
     for span in exclusive:
         totals[span.category] += span.end_ns - span.start_ns
     gap = (last - first) - sum(totals.values())
-    filled = _filled(mine, steps, exclusive)
+    filled = _filled(events, mine, steps, exclusive)
     gap += filled.pop("gap", 0) - filled.pop("uncovered", 0)
     for category, amount in filled.items():
         totals[category] += amount
@@ -68,7 +68,9 @@ def account(events: Sequence[Event], steps: Steps, *, named_gap_share: float = 0
     return Ledger(wall_ns=last - first, steps=steps.count - steps.warmup, categories_ns=totals)
 
 
-def _filled(ordered: Sequence[Event], steps: Steps, exclusive: Sequence[_Span]) -> dict[str, int]:
+def _filled(
+    events: Sequence[Event], ordered: Sequence[Event], steps: Steps, exclusive: Sequence[_Span]
+) -> dict[str, int]:
     """Return what the "uncovered" nanoseconds in pauses, in no event, are taken to be made of: by category, and "gap"."""
     first, last = steps.ends_ns[steps.warmup - 1] if steps.warmup else steps.start_ns, steps.ends_ns[-1]
     pauses = [
@@ -80,7 +82,11 @@ def _filled(ordered: Sequence[Event], steps: Steps, exclusive: Sequence[_Span]) 
     covered = _each_within(exclusive, parts)
     uncovered = [end - start - sum(inside.values()) for (start, end), inside in zip(parts, covered, strict=True)]
     evaluations = [(span.start_ns, span.end_ns) for span in exclusive if span.category == "evaluation"]
-    plain = plain_steps(ordered, steps, pauses=pauses, evaluations=evaluations)
+    edges = any(
+        event.kind is EventKind.LOADER_ITER and is_inside(event.start_ns, event.start_ns + 1, pauses)
+        for event in events
+    )
+    plain = plain_steps(ordered, steps, pauses=pauses, evaluations=evaluations, edges=edges)
     pattern = sum(_each_within(exclusive, plain), Counter())
     pattern["gap"] = _length(plain) - sum(pattern.values())
     pattern.pop("gc", None)  # collections are recorded in pauses too

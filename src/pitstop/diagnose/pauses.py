@@ -2,7 +2,8 @@
 
 Nothing is known of a pause but its steps' times. They are taken to be made of what the plain steps of the bursts around are made of:
 those in which no epoch begins or ends, nothing is evaluated, saved or compiled. The probe sees to it that a pause ends where a
-loader begins, so that a pause holds plain steps only, as long as the program evaluates through a loader.
+loader begins, so that a pause holds plain steps only, as long as the program evaluates through a loader. Where loaders begin so often
+that every burst sees several, pauses hold them too, and plain is what the bursts saw, epoch edges and evaluations included.
 """
 
 import bisect
@@ -15,8 +16,9 @@ __all__ = ["Stretch", "fill", "find_pauses", "is_inside", "plain_steps"]
 
 Stretch = tuple[int, int]  # start and end in nanoseconds
 
-_NOT_PLAIN = frozenset({EventKind.LOADER_ITER, EventKind.EPOCH_END, EventKind.CHECKPOINT, EventKind.COMPILE})
-# A step of a pause that takes longer than so many plain ones did something else besides, of which nothing is known.
+_NEVER_PLAIN = frozenset({EventKind.CHECKPOINT, EventKind.COMPILE})
+_EDGES = frozenset({EventKind.LOADER_ITER, EventKind.EPOCH_END})
+# A step of a pause that takes longer than so many plain ones, and than any, did something else besides, of which nothing is known.
 _LONG = 4
 
 
@@ -44,14 +46,16 @@ def is_inside(start_ns: int, end_ns: int, pauses: Sequence[Stretch]) -> bool:
 
 
 def plain_steps(
-    ordered: Sequence[Event], steps: Steps, *, pauses: Sequence[Stretch], evaluations: Sequence[Stretch]
+    ordered: Sequence[Event], steps: Steps, *, pauses: Sequence[Stretch], evaluations: Sequence[Stretch], edges: bool
 ) -> tuple[Stretch, ...]:
-    """Return the steady steps that were seen in detail and in which nothing but training happened."""
-    disturbed = sorted((event.start_ns, event.end_ns) for event in ordered if event.kind in _NOT_PLAIN)
+    """Return the steady steps that were seen in detail and are as those of the pauses; `edges`: loaders begin in pauses."""
+    never = _NEVER_PLAIN if edges else _NEVER_PLAIN | _EDGES
+    disturbed = sorted((event.start_ns, event.end_ns) for event in ordered if event.kind in never)
+    avoided = (pauses, disturbed) if edges else (pauses, disturbed, evaluations)
     return tuple(
         (start, end)
         for start, end in steps.stretches[steps.warmup :]
-        if not any(is_inside(start, end, stretches) for stretches in (pauses, evaluations, disturbed))
+        if not any(is_inside(start, end, stretches) for stretches in avoided)
     )
 
 
@@ -77,6 +81,8 @@ def fill(*, plain: Sequence[Stretch], pattern: Mapping[str, int], uncovered_ns: 
     total = sum(pattern.values())
     if not total:
         return {}
-    usual = statistics.median(end - start for start, end in plain)
-    known = sum(round(usual) if time > _LONG * usual else time for time in uncovered_ns)
+    times = [end - start for start, end in plain]
+    usual = statistics.median(times)
+    longest = max(_LONG * usual, *times)
+    known = sum(round(usual) if time > longest else time for time in uncovered_ns)
     return {category: known * amount // total for category, amount in pattern.items()}

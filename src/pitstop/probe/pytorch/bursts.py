@@ -1,8 +1,8 @@
 """Short steps are looked at in bursts: all details for a while, then only where steps end, and so on.
 
 All details of a step cost about 20 us however short it is, its end alone 5 us (bench/overhead/pieces.py). The two seconds at the
-beginning and whatever follows an `iter(loader)` (epoch edges, evaluations) are always seen in detail; `pitstop.diagnose` fills the
-pauses, which MARK events delimit, with what the plain steps of the bursts were made of.
+beginning and whatever follows an `iter(loader)` (epoch edges, evaluations) are always seen in detail, unless loaders begin so often
+that every burst sees several; `pitstop.diagnose` fills the pauses, which MARK events delimit, with what the bursts were made of.
 """
 
 import threading
@@ -16,6 +16,7 @@ BURST_NS = 200_000_000
 PAUSE_NS = 1_000_000_000
 LOOK_STEPS = 64
 STEPS_OF_PAUSE = 16  # after so many the time is looked at: steps may have become long
+OFTEN = 4  # loaders that begin in a burst
 
 
 class Bursts:
@@ -32,10 +33,15 @@ class Bursts:
         self.paused = False
         self._paused_ns = 0
         self._wanted_ns = FIRST_NS
+        self._begins, self._burst_ns = 0, self._now()  # loaders that began in this burst, and when it did
+        self._often = False
         self._hooked.clock.after(1, self._begin)
 
     def loader_begins(self):
         """See details: what follows may be an epoch edge, or an evaluation, which no plain step resembles."""
+        self._begins += 1
+        if self._often:  # the bursts see enough of them
+            return
         if self._hooked.session.sampler is not None:
             self._hooked.session.sampler.weight = 1
         self.resume()
@@ -55,6 +61,7 @@ class Bursts:
                 sampler.weight = weight
                 sampler.resume()
             self._wanted_ns = BURST_NS
+            self._begins, self._burst_ns = 0, self._now()
             self._begin()
 
     def look_at_time(self):
@@ -84,6 +91,7 @@ class Bursts:
         with self._lock:
             self.paused = True
             self._paused_ns = self._now()
+            self._often = self._begins * BURST_NS >= OFTEN * (self._paused_ns - self._burst_ns)
             self._mark(MARK_PAUSE)
             self._hooked.clock.at_next_step(self._still, STEPS_OF_PAUSE)
             self._hooked.switched.take()

@@ -54,6 +54,8 @@ class Hooked:
 
     def phase_begins(self):
         """Look closer: a loader is iterated for the first time, so other modules may be called, from other places."""
+        if self.bursts is not None:
+            self.bursts.resume()
         self.environment.used()
         self.module_made()
 

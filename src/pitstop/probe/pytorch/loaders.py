@@ -135,6 +135,8 @@ def _watch_shutdown(hooked, iterator_class, feeds):
         if not hooked.bursts.paused:
             return original(self)
         hooked.loader_begins()
+        if hooked.bursts.paused:
+            return original(self)
         start_ns = now()
         result = original(self)
         record(EPOCH_END, feeds[id(self)][0] if id(self) in feeds else 0, start_ns, now())

@@ -13,7 +13,7 @@ from ..recorder import MARK, MARK_PAUSE, MARK_RESUME, OPTIMIZER, STEP
 SHORT_STEP_NS = 2_000_000  # longer ones are always seen in detail: that costs a hundredth of them at most
 FIRST_NS = 2_000_000_000
 BURST_NS = 200_000_000
-PAUSE_NS = 1_000_000_000
+PAUSE_NS = 2_000_000_000
 LOOK_STEPS = 64
 STEPS_OF_PAUSE = 16  # after so many the time is looked at: steps may have become long
 OFTEN = 4  # loaders that begin in a burst

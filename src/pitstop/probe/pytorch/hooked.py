@@ -8,6 +8,7 @@ from ..sightings import Numbers
 from .frame_names import FrameNames
 from .looking import Looking
 from .switched import Switched
+from .writing import Writing
 
 BACKWARD_RUNS = 0  # in `busy` while a backward runs: autograd may call modules from threads of its own
 
@@ -29,6 +30,7 @@ class Hooked:
         self.looking = Looking(self)
         self.names = FrameNames(self)
         self.switched = Switched(self)
+        self.writing = Writing(session.clock, session.recorder)
         self.bursts: Any = None  # in profile mode
         self.environment: Any = None
         self.discovery: Any = None
@@ -75,6 +77,7 @@ class Hooked:
 
     def other_optimizer(self, number):
         """Take in a step of an optimizer that does not end steps (yet); the one that does may never step again."""
+        self.session.recorder.flush()
         self.clock.optimizer(number)
         if self.bursts is not None:
             self.bursts.look_at_time()
@@ -83,6 +86,7 @@ class Hooked:
         """In a forked child: nobody is inside anything."""
         self.busy.clear()
         self.switched.put()
+        self.writing.forget()
         if self.bursts is not None:
             self.bursts.forget()
         self.environment.forget()

@@ -3,6 +3,7 @@
 import functools
 import sys
 import time
+from _thread import get_ident
 
 from ..recorder import OPTIMIZER, ZERO_GRAD
 from ..sites import stack, user_frame
@@ -59,7 +60,7 @@ def _write(hooked, optimizer, frame):
 
 
 def _watch_steps(hooked, module):
-    record, now, clock, tick = hooked.record, time.monotonic_ns, hooked.clock, hooked.clock.tick
+    put, now, clock, tick = hooked.session.recorder.put, time.monotonic_ns, hooked.clock, hooked.clock.tick
     is_compiling, session, known = hooked.is_compiling, hooked.session, hooked.optimizers.known
     started = {}
 
@@ -76,7 +77,7 @@ def _watch_steps(hooked, module):
             if key not in known:  # made without Optimizer.__init__, or unpickled
                 _write(hooked, optimizer, sys._getframe(1))
             number = known[key][0]
-            record(OPTIMIZER, number, started.pop(key, end_ns), end_ns)
+            put((OPTIMIZER, 0, get_ident(), number, started.pop(key, end_ns), end_ns, 0))
         except Exception as error:
             session.fault("Optimizer.step", error)
             return

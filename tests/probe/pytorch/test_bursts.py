@@ -49,13 +49,13 @@ class Program:
 def test_short_steps_pause_after_two_seconds_and_are_seen_again_for_a_fifth_of_one():
     program = Program()
     step_ns = 200_000
-    program.run(40_000, step_ns=step_ns)
+    program.run(80_000, step_ns=step_ns)
     first, *_ = switches = program.switches()
     assert first * step_ns == pytest.approx(FIRST_NS, abs=2 * LOOK_STEPS * step_ns)
     pauses = [resume - pause for pause, resume in zip(switches[::2], switches[1::2], strict=False)]
     late = module.STEPS_OF_PAUSE * step_ns
     bursts = [pause - resume for resume, pause in zip(switches[1::2], switches[2::2], strict=False)]
-    assert len(bursts) >= 4
+    assert len(bursts) >= 5
     assert all(PAUSE_NS <= pause * step_ns <= PAUSE_NS + late for pause in pauses)
     assert all(BURST_NS <= burst * step_ns <= BURST_NS + 2 * LOOK_STEPS * step_ns for burst in bursts)
     assert [what for what, _ in program.log[:6]] == ["pause", "take", "quiet", "put", "resume", "sampling"]

@@ -19,6 +19,16 @@ from pitstop.stats import order_of_pairs
 LOOPS = (
     # Two seconds of warm-up and then two cycles of a burst and a pause: short steps are not always looked at in detail.
     Loop(name="0.4 ms", width=64, batch_size=32, steps=8000, warmup=8000),
+    # The same again without the watchers that take a minute a round: more rounds, narrower intervals.
+    Loop(
+        name="0.4 ms, the probe alone",
+        width=64,
+        batch_size=32,
+        steps=8000,
+        warmup=8000,
+        watchers=WATCHERS[:3],
+        rounds=16,
+    ),
     Loop(name="5 ms", width=512, batch_size=128, steps=500, warmup=50),
     Loop(name="50 ms", width=1024, batch_size=512, steps=60, warmup=6),
 )
@@ -28,15 +38,16 @@ def measure(loop: Loop, *, pairs: int, journal: Path) -> None:
     """Append the runs that are still missing to the journal."""
     programs = environment()
     done = sum(line["loop"] == loop.name for line in read(journal))
-    order = order_of_pairs(pairs, treated=len(WATCHERS) - 1)
+    order = order_of_pairs(loop.rounds or pairs, treated=len(loop.watchers) - 1)
     for index, side in enumerate(order[done:], start=done):
-        ns_per_step, loss = run_once(loop, watcher=WATCHERS[side], programs=programs)
-        line = {"loop": loop.name, "round": index // len(WATCHERS), "watcher": WATCHERS[side]}
+        ns_per_step, loss = run_once(loop, watcher=loop.watchers[side], programs=programs)
+        line = {"loop": loop.name, "round": index // len(loop.watchers), "watcher": loop.watchers[side]}
         line |= {"ns_per_step": ns_per_step, "loss": loss, "steps": loop.steps}
         with journal.open("a") as file:
             file.write(json.dumps(line) + "\n")
         print(
-            f"{loop.name} {index + 1}/{len(order)} {WATCHERS[side]}: {ns_per_step / 1000:.1f} us per step", flush=True
+            f"{loop.name} {index + 1}/{len(order)} {loop.watchers[side]}: {ns_per_step / 1000:.1f} us per step",
+            flush=True,
         )
 
 
@@ -59,7 +70,7 @@ def main() -> None:
     for loop in LOOPS:
         if loop.name in args.loops:
             measure(loop, pairs=args.pairs, journal=args.journal)
-    text = page(read(args.journal), watchers=WATCHERS)
+    text = page(read(args.journal), loops=LOOPS)
     if args.write:
         args.write.write_text(text, encoding="utf-8")
     print(text)

@@ -5,6 +5,7 @@ from datetime import date
 
 import torch
 
+from overhead.watchers import Loop
 from pitstop.measure.machine import fingerprint
 from pitstop.stats import estimate, log_ratios, t_interval
 from pitstop.stats.paired import student_critical
@@ -28,17 +29,17 @@ is the mean over rounds; brackets hold 95 % intervals (Student's t).
 """
 
 
-def page(lines: list[dict], *, watchers: tuple[str, ...]) -> str:
+def page(lines: list[dict], *, loops: tuple[Loop, ...]) -> str:
     """Return the page as Markdown. Rounds in which not every watcher ran are left out."""
     parts = [HEAD]
-    for loop in dict.fromkeys(line["loop"] for line in lines):
+    for loop in loops:
         rounds: dict[int, dict[str, float]] = {}
         for line in lines:
-            if line["loop"] == loop:
+            if line["loop"] == loop.name:
                 rounds.setdefault(line["round"], {})[line["watcher"]] = line["ns_per_step"]
-        whole = [times for _, times in sorted(rounds.items()) if times.keys() >= set(watchers)]
+        whole = [times for _, times in sorted(rounds.items()) if times.keys() >= set(loop.watchers)]
         if len(whole) >= 2:
-            parts.append(_table(loop, whole, watchers=watchers, agree=_losses_agree(lines, loop)))
+            parts.append(_table(loop.name, whole, watchers=loop.watchers, agree=_losses_agree(lines, loop.name)))
     parts.append(_machine() if len(parts) > 1 else "\nNot measured yet.\n")
     return "\n".join(parts)
 

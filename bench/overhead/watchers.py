@@ -31,6 +31,8 @@ class Loop:
     batch_size: int
     steps: int
     warmup: int
+    watchers: tuple[str, ...] = WATCHERS
+    rounds: int | None = None  # instead of --pairs
 
 
 def environment() -> Path:

@@ -6,7 +6,8 @@ import pytest
 
 
 @pytest.fixture(scope="session", autouse=True)
-def keys_are_heard() -> None:
-    """A shell starts background jobs with the keys' signals ignored, and children inherit that: tests that send them would wait."""
+def signals_are_heard() -> None:
+    """A shell starts background jobs with the keys' signals ignored, nohup ignores another, and children inherit that: tests would wait."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    for number in (signal.SIGQUIT, signal.SIGHUP, signal.SIGUSR1, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)

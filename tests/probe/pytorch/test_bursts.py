@@ -86,7 +86,7 @@ def test_steps_that_become_long_end_a_pause():
 def test_loaders_that_begin_all_the_time_are_part_of_the_rhythm():
     """Epochs of 6 ms: a pause that ended with each of them would be no pause."""
     program = Program()
-    for _ in range(1000):
+    for _ in range(1500):
         program.bursts.loader_begins()
         program.run(60, step_ns=100_000)
     pauses = [resume - pause for pause, resume in zip(program.switches()[::2], program.switches()[1::2], strict=False)]

@@ -74,6 +74,16 @@ def test_a_loader_that_begins_ends_a_pause():
     assert [what for what, _ in program.log].count("put") == 1
 
 
+def test_a_loader_that_begins_in_the_middle_of_a_switch_does_not_hang():
+    """A signal handler that evaluates, called while the hooks are being taken away, in the same thread."""
+    program = Program()
+    program.switched.take = program.bursts.loader_begins
+    program.run(FIRST_NS // 100_000 + 200, step_ns=100_000)
+    assert program.bursts.paused
+    program.run(PAUSE_NS // 100_000 + 100, step_ns=100_000)
+    assert not program.bursts.paused, "the pause ends by its time all the same"
+
+
 def test_steps_that_become_long_end_a_pause():
     """It was planned for a second of short steps; with longer ones it lasts sixteen of them beyond."""
     program = Program()

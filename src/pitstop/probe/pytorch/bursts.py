@@ -29,7 +29,9 @@ class Bursts:
 
     def forget(self):
         """Begin anew, all details on; also in a forked child."""
-        self._lock = threading.Lock()  # loaders are iterated in threads too
+        # Loaders are iterated in threads too. Nobody waits for it: a signal handler of the program may iterate one in the middle
+        # of a switch, in the very thread that holds it.
+        self._switching = threading.Lock()
         self.paused = False
         self._paused_ns = 0
         self._wanted_ns = FIRST_NS
@@ -48,11 +50,9 @@ class Bursts:
 
     def resume(self, weight=1):
         """See details again, if they are not seen; a stack sample counts as `weight` for a while."""
-        if not self.paused:
+        if not self.paused or not self._switching.acquire(False):
             return
-        with self._lock:
-            if not self.paused:
-                return
+        try:
             self.paused = False
             self._hooked.switched.put()
             self._mark(MARK_RESUME)
@@ -63,6 +63,8 @@ class Bursts:
             self._wanted_ns = BURST_NS
             self._begins, self._burst_ns = 0, self._now()
             self._begin()
+        finally:
+            self._switching.release()
 
     def look_at_time(self):
         """End a pause that has lasted long enough, whatever the steps are doing."""
@@ -88,7 +90,10 @@ class Bursts:
             self._pause()
 
     def _pause(self):
-        with self._lock:
+        if not self._switching.acquire(False):
+            self._begin()
+            return
+        try:
             self.paused = True
             self._paused_ns = self._now()
             self._often = self._begins * BURST_NS >= OFTEN * (self._paused_ns - self._burst_ns)
@@ -97,6 +102,8 @@ class Bursts:
             self._hooked.switched.take()
             if self._hooked.session.sampler is not None:
                 self._hooked.session.sampler.pause()
+        finally:
+            self._switching.release()
 
     def _still(self):
         self.look_at_time()

@@ -11,7 +11,7 @@ import pytest
 from pitstop.records import Gate, Numerics, Proposal, Trial, TrialOutcome, VerdictKind
 from pitstop.tune.search import next_action, observe, replay, start
 from pitstop.tune.search_actions import CheckNumerics, Finish, Measure, NumericsReport, Observation, SearchOptions
-from pitstop.tune.search_facts import canonical
+from pitstop.tune.search_facts import canonical, tabulate
 from pitstop.tune.simulate import Machine, Noise, Tuned, run_tune
 from pitstop.tune.simulate_programs import random_program
 
@@ -78,6 +78,36 @@ def test_what_harmed_alone_is_tried_on_top_once_the_bottleneck_has_moved():
     assert shared_cores(("worker",)) < 0 < shared_cores(("worker", "fused")) - shared_cores(("fused",))
     tuned = run_tune(known, Machine(shared_cores, rng=np.random.default_rng(0), noise=QUIET))
     assert tuned.finish.chosen == ("worker", "fused")
+
+
+def test_what_only_seems_to_harm_alone_is_tried_on_top_before_everything_at_once():
+    """A worker that looks slower by less than noise does: too little to be sure of, and too much to ride along with others."""
+    known = (*(proposal(name, ceiling=1.5) for name in ("worker", "b", "c")), proposal("fused", ceiling=1.6))
+    tried = 0
+    for seed in range(40):
+        machine = Machine(shared_cores, rng=np.random.default_rng(seed), noise=Noise(sd=0.06))
+        tuned = run_tune(known, machine)
+        at = next(index for index, one in enumerate(tuned.observations) if len(one.proposals) > 1)
+        then = tabulate(replay(known, tuned.observations[:at]).facts).estimates  # what was known as singles were done
+        worker, fused = (then[name,] for name in ("worker", "fused"))
+        if not -2 < worker.log_ratio / worker.standard_error < -1 or worker.log_ratio + fused.log_ratio < 0:
+            continue
+        tried += 1
+        sets = [key for key in measured(tuned) if len(key) > 1]
+        on_top = next(index for index, key in enumerate(sets) if "worker" in key)
+        alone = tuple(name for name in sets[on_top] if name != "worker")
+        assert sets[:on_top] == ([alone] if len(alone) > 1 else []), f"at once and by itself, seed {seed}"
+    assert tried >= 5
+
+
+def test_what_is_dear_to_try_does_not_ride_along_where_the_budget_is_short():
+    gains = {"a": 1.5, "b": 1.3, "c": 1.004, "d": 1.004, "compile": 1.004}
+    for budget_ns, rides in ((240 * 10**9, False), (None, True)):
+        tuned = tune(gains, options=SearchOptions(budget_ns=budget_ns, margin=0.0), cost={"compile": 5.0})
+        sets = measured(tuned)
+        assert ("compile",) in sets
+        assert any({"a", "b", "c", "d"} <= set(key) for key in sets)
+        assert any({"a", "b", "c", "d", "compile"} <= set(key) for key in sets) is rides
 
 
 def test_a_setting_that_a_member_holds_already_is_not_added():

@@ -1,7 +1,7 @@
 """Which survivors go together: the full combination first, because it is usually right, then only what pays."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from pitstop.records import Numerics, Proposal
 from pitstop.stats.screening import ScreenEstimate
@@ -27,9 +27,11 @@ _MOST_ROUNDS = 3
 # The full combination is taken as it is when it keeps this share of what its members gained one by one, beyond the best
 # single: gains of members that work on the same part of the step overlap (Amdahl), and two halves would not pay.
 _FULL_KEEPS = 0.5
-# What harmed alone is tried before everything else where Amdahl leaves it so much and its trial costs about one of the baseline.
+# What harmed alone is tried before everything else where Amdahl leaves it so much, unless its trial is dear.
 _GREAT_POTENTIAL = 1.25
+# Dear is a first trial of more than this many baselines that also takes this share of what is left of the budget.
 _NO_DEARER = 1.5
+_DEAR_SHARE = 0.1
 _BEYOND_ROUNDING = frozenset({Numerics.PRECISION, Numerics.TRAINING})
 
 Found = tuple[Key, ScreenEstimate]
@@ -83,11 +85,9 @@ def _combine(singles: list[Key], *, view: View) -> Measuring[Found]:
 
 def _with_moved_bottleneck(found: Found, *, view: View) -> Measuring[Found]:
     """Add one setting of each group that harmed alone and whose share of the step has become large, if its trial is no dearer."""
-    baseline = view.table.wall_ns.get((), 0.0)
-    for group, settings in _harmful_alone(found, view=view):
-        dear = view.table.first_wall_ns.get((settings[0].name,), baseline) > _NO_DEARER * baseline
+    for group, settings in _harmful_alone(found, view=view, harmed=lambda one: not _harmless(one, view=view)):
         key = _apply([settings[0]], found[0], view=view)
-        if _potential(group, found) < _GREAT_POTENTIAL or dear or key in view.forbidden:
+        if _potential(group, found) < _GREAT_POTENTIAL or _dear(settings[0], view=view) or key in view.forbidden:
             continue
         if not _contained(settings[0], found, view=view):
             found = yield from _better(key, found, view=view)
@@ -101,6 +101,7 @@ def _with_everything(found: Found, *, view: View) -> Measuring[Found]:
         for one in _additions(found, view=view)
         if _harmless(one, view=view)
         and not _changes_numbers(one, found, view)
+        and not _dear(one, view=view)
         and not _contained(one, found, view=view)
     ]
     # Of one worker with one thread, and one thread, the former says both.
@@ -170,7 +171,7 @@ def _additions(found: Found, *, view: View) -> Iterator[Proposal]:
 def _second_chances(found: Found, *, view: View) -> Iterator[Proposal]:
     """Yield the settings whose trial alone was not worth its time, and those that harmed alone, of groups outside the set."""
     bad = view.excluded | unusable_singles(view.table)
-    for _ladder, settings in _harmful_alone(found, view=view):
+    for _ladder, settings in _harmful_alone(found, view=view, harmed=lambda one: clearly_harms(one, table=view.table)):
         yield from settings
     for ladder in groups_of(view.facts.proposals):
         best = _best_measured(ladder, view=view)
@@ -183,7 +184,9 @@ def _second_chances(found: Found, *, view: View) -> Iterator[Proposal]:
                 yield one
 
 
-def _harmful_alone(found: Found, *, view: View) -> list[tuple[tuple[Proposal, ...], tuple[Proposal, ...]]]:
+def _harmful_alone(
+    found: Found, *, view: View, harmed: Callable[[Proposal], bool]
+) -> list[tuple[tuple[Proposal, ...], tuple[Proposal, ...]]]:
     """Return ladders that harmed alone by less than the set gained, the greatest potential first, each with what to try of it.
 
     That is the best that was measured, then what was not.
@@ -192,7 +195,7 @@ def _harmful_alone(found: Found, *, view: View) -> list[tuple[tuple[Proposal, ..
     chances = []
     for ladder in groups_of(view.facts.proposals):
         best = _best_measured(ladder, view=view)
-        if best is None or any(one.name in found[0] for one in ladder) or not clearly_harms(best, table=view.table):
+        if best is None or any(one.name in found[0] for one in ladder) or not harmed(best):
             continue
         if found[1].log_ratio + _single_gain(best.name, view=view) > 0:
             rest = (one for one in ladder if one.name not in bad and (one.name,) not in view.table.estimates)
@@ -244,6 +247,13 @@ def _changes_numbers(proposal: Proposal, found: Found, view: View) -> bool:
     """Whether the proposal would bring a numerics class beyond rounding that the set does not have: it has to pay by itself."""
     there = {one.numerics for one in view.facts.proposals if one.name in found[0]}
     return proposal.numerics in _BEYOND_ROUNDING and proposal.numerics not in there
+
+
+def _dear(proposal: Proposal, *, view: View) -> bool:
+    """Whether the proposal's first trial alone cost much more than a baseline's, and much of what is left: a compiler, mostly."""
+    baseline = view.table.wall_ns.get((), 0.0)
+    cost = view.table.first_wall_ns.get((proposal.name,), baseline)
+    return cost > max(_NO_DEARER * baseline, _DEAR_SHARE * view.facts.left_ns)
 
 
 def _harmless(proposal: Proposal, *, view: View) -> bool:

@@ -13,7 +13,7 @@ from pitstop.tune.search import next_action, observe, replay, start
 from pitstop.tune.search_actions import CheckNumerics, Finish, Measure, NumericsReport, Observation, SearchOptions
 from pitstop.tune.search_facts import canonical, tabulate
 from pitstop.tune.simulate import Machine, Noise, Tuned, run_tune
-from pitstop.tune.simulate_programs import random_program
+from pitstop.tune.simulate_programs import FewCores, random_program
 
 QUIET = Noise(sd=0.002)
 
@@ -108,6 +108,49 @@ def test_what_is_dear_to_try_does_not_ride_along_where_the_budget_is_short():
         assert ("compile",) in sets
         assert any({"a", "b", "c", "d"} <= set(key) for key in sets)
         assert any({"a", "b", "c", "d", "compile"} <= set(key) for key in sets) is rides
+
+
+@pytest.mark.parametrize("seconds", range(110, 330, 20))
+def test_no_budget_throws_away_what_a_smaller_one_finds(seconds):
+    """On the demo's landscape the best set is 2.8x; trials take 6 s and a check a minute, so these budgets are from tight to ample."""
+    program = FewCores()
+    found = []
+    for seed in range(12):
+        machine = Machine(
+            program.log_gain,
+            rng=np.random.default_rng(seed),
+            noise=Noise(sd=0.035),
+            compiling=program.compiling,
+            check_cost=program.check_cost,
+        )
+        tuned = run_tune(program.proposals(), machine, options=SearchOptions(budget_ns=seconds * 10**9))
+        found.append(program.log_gain(tuned.finish.chosen))
+    assert math.exp(np.mean(found)) > 2.3
+    assert sum(gain > math.log(2.1) for gain in found) >= 9
+
+
+def test_additions_are_tried_before_passengers_are_left_out():
+    """What joined with everything else may stay for a while; what could gain more than it costs is not made to wait."""
+    gains = {"a": 1.5, "b": 1.3, "passenger": 1.0, "c": 1.03, "format": 1.2}
+    known = tuple(proposal(name, numerics=Numerics.PRECISION if name == "format" else Numerics.EXACT) for name in gains)
+
+    def landscape(key):  # the number format gains only on top of both others
+        on_top = {"a", "b"} <= set(key)
+        return sum(math.log(gains[name]) for name in key if name != "format" or on_top)
+
+    machine = Machine(landscape, rng=np.random.default_rng(0), noise=Noise(sd=0.01))
+    tuned = run_tune(known, machine)
+    sets = list(dict.fromkeys(key for key in measured(tuned, purpose="screen") if len(key) > 1))
+    everything = sets.index(("a", "b", "passenger", "c"))
+    assert sets[everything + 1] == ("a", "b", "passenger", "c", "format")
+    assert {"a", "b", "format"} <= set(tuned.finish.chosen) and "passenger" not in tuned.finish.chosen
+
+
+def test_one_shot_of_a_short_budget_has_no_compiler():
+    known = tuple(proposal(name) for name in "abcdefgh")
+    compiler = msgspec.structs.replace(proposal("compile"), compiles=True)
+    tuned = tune({"a": 1.5}, proposals=(*known, compiler), options=SearchOptions(budget_ns=100 * 10**9))
+    assert measured(tuned)[2] == tuple("abcdefgh")
 
 
 def test_a_setting_that_a_member_holds_already_is_not_added():

@@ -52,7 +52,7 @@ class TuneRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 # The search may spend this share of the budget; the rest measures the patched program by itself.
-_SEARCH_SHARE = 0.8
+_SEARCH_SHARE = 0.75
 
 
 def tune_program(request: TuneRequest, *, progress: ProgressSink) -> TuneResult:
@@ -134,7 +134,7 @@ def _measure(setup: Setup, action: Measure) -> Trial:
         change=change,
         window=setup.baseline.window,
         stop_after=setup.baseline.stop_after,
-        must_compile=any(proposal.treatment == "compile" for proposal in chosen),
+        must_compile=any(proposal.compiles for proposal in chosen),
     )
 
 

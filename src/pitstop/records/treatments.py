@@ -26,6 +26,9 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     numerics: Numerics
     ceiling: float  # the most that it could gain (Amdahl on the ledger), as baseline / treated time; inf if unknown
     group: str  # proposals of one group exclude each other (two worker counts)
+    compiles: bool = (
+        False  # its first run is slow to start, and one without compiled graphs shows that it could not act
+    )
 
 
 class CannotApply(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ __all__ = [
     "trial_cost_ns",
 ]
 
+_MORE_SEEDS = 1.5  # three seeds of the edited program instead of one, beside three of the original
 _EXACT_RUNS = 3  # the original twice and the edited program once, without replays
 
 
@@ -61,7 +62,9 @@ def check_cost_ns(key: Key, *, facts: Facts, table: Table) -> float:
     # Equivalence runs compile in a mode of their own, so the first of them finds no cache.
     members = [other for other in table.first_wall_ns if other and set(other) <= set(key)]
     compiling = max((table.first_wall_ns[other] - table.wall_ns[other] for other in members), default=0.0)
-    return facts.options.numerics_runs * table.wall_ns.get((), 0.0) + max(0.0, compiling)
+    classes = {proposal.numerics for proposal in facts.proposals if proposal.name in key}
+    more = _MORE_SEEDS if Numerics.SAME_DISTRIBUTION in classes else 1.0
+    return more * facts.options.numerics_runs * table.wall_ns.get((), 0.0) + max(0.0, compiling)
 
 
 def confirm_cost_ns(keys: tuple[Key, ...], *, pairs: int, facts: Facts, table: Table) -> float:
@@ -102,14 +105,14 @@ def _never_confirms(facts: Facts, table: Table) -> bool:
 
 
 def too_tight_to_screen(*, candidates: int, facts: Facts, table: Table) -> bool:
-    """Whether the budget, less check and confirmation, has no trial for each candidate with one baseline per two."""
+    """Whether the budget, less check and confirmation, has not the time of a trial for each candidate."""
     if _never_confirms(facts, table):
         return False
     baseline = table.wall_ns.get((), 0.0)
     reserve = 2 * facts.options.looks[0] * baseline + check_cost_ns(
         (facts.proposals[0].name,), facts=facts, table=table
     )
-    return facts.left_ns - reserve < 1.5 * candidates * baseline
+    return facts.left_ns - reserve < candidates * baseline
 
 
 def affordable_looks(keys: tuple[Key, ...], *, facts: Facts, table: Table) -> tuple[int, ...]:

@@ -43,6 +43,7 @@ def climb(view: View) -> Measuring[Key]:
     Survivors of screening together; on top of them what harmed alone but could gain most now, because workers may take
     processor time from the model until the model needs less of it; then everything that did not clearly harm, at once,
     since some treatments gain only in company (more workers only with fewer threads); then single changes, until none pays.
+    What came along with everything else is left out again after the first round of these, since they can bring more.
     """
     singles = [key for key in survivors(view.facts, view.table, excluded=view.excluded) if key not in view.forbidden]
     if not singles:
@@ -50,14 +51,18 @@ def climb(view: View) -> Measuring[Key]:
     sure = [key for key in singles if clearly_pays(view.table.estimates[key], facts=view.facts)]
     found = yield from _combine(sure or singles, view=view)
     found = yield from _with_moved_bottleneck(found, view=view)
+    start = found[0]
     found = yield from _with_everything(found, view=view)
-    for _ in range(_MOST_ROUNDS):
+    joined = frozenset(found[0]) - frozenset(start)
+    for number in range(_MOST_ROUNDS):
         before = found
         for change in (*_additions(found, view=view), *_swaps(found, view=view), *_second_chances(found, view=view)):
             # a later change is tried on top of what the round has gained so far
             key = _apply([change], found[0], view=view)
             if key not in view.forbidden and key != found[0] and not _contained(change, found, view=view):
                 found = yield from _better(key, found, view=view)
+        if number == 0:
+            found = yield from _without_passengers(found, joined, start=start, view=view)
         if found[0] == before[0]:
             break
     return found[0]
@@ -95,7 +100,7 @@ def _with_moved_bottleneck(found: Found, *, view: View) -> Measuring[Found]:
 
 
 def _with_everything(found: Found, *, view: View) -> Measuring[Found]:
-    """Add all additions at once, also with the next setting up a ladder; where that pays, leave out what does not."""
+    """Add all additions at once, also with the next setting up a ladder, where that pays."""
     additions = [
         one
         for one in _additions(found, view=view)
@@ -116,11 +121,14 @@ def _with_everything(found: Found, *, view: View) -> Measuring[Found]:
         key = _apply(changes, start[0], view=view)
         if len(changes) > 1 and key not in view.forbidden:
             found = yield from _better(key, found, view=view)
-    if found[0] == start[0]:
-        return found
+    return found
+
+
+def _without_passengers(found: Found, joined: frozenset[str], *, start: Key, view: View) -> Measuring[Found]:
+    """Leave out of the set, one by one, what joined `start` together with others and does not pay; a ladder goes back to its rung there."""
     group = {proposal.name: proposal.group for proposal in view.facts.proposals}
-    for name in sorted(set(found[0]) - set(start[0]), key=lambda one: _single_gain(one, view=view)):
-        was = (other for other in start[0] if group[other] == group[name])
+    for name in sorted(joined & set(found[0]), key=lambda one: _single_gain(one, view=view)):
+        was = (other for other in start if group[other] == group[name])
         less = canonical((*(other for other in found[0] if other != name), *was), proposals=view.facts.proposals)
         if less in view.forbidden:
             continue
@@ -250,9 +258,12 @@ def _changes_numbers(proposal: Proposal, found: Found, view: View) -> bool:
 
 
 def _dear(proposal: Proposal, *, view: View) -> bool:
-    """Whether the proposal's first trial alone cost much more than a baseline's, and much of what is left: a compiler, mostly."""
+    """Whether the proposal's first trial alone cost much more than a baseline's, and much of what is left: a compiler, mostly.
+
+    What compiles and was not tried yet is taken for dear where there is a budget.
+    """
     baseline = view.table.wall_ns.get((), 0.0)
-    cost = view.table.first_wall_ns.get((proposal.name,), baseline)
+    cost = view.table.first_wall_ns.get((proposal.name,), math.inf if proposal.compiles else baseline)
     return cost > max(_NO_DEARER * baseline, _DEAR_SHARE * view.facts.left_ns)
 
 

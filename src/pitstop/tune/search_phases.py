@@ -32,7 +32,7 @@ __all__ = ["Combining", "Finished", "Gating", "Phase", "Screening", "plan"]
 
 _FIRST_BASELINES = 2
 _BETWEEN_BASELINES = 2  # candidates from one baseline to the next
-_COMBINATIONS = 4  # sets that a search with several clear gains should have time for
+_COMBINATIONS = 8  # sets that a search with several clear gains should have time for
 _BASELINE_FAILURES = 2  # once more after the first: a port still in use, a download cut off
 
 
@@ -98,7 +98,7 @@ def _plan_screening(facts: Facts, table: Table) -> Action | Phase:
 
 
 def _crowds_out_combination(wanted: Key, *, facts: Facts, table: Table) -> bool:
-    """Whether a trial of `wanted` would take the time in which what already clearly pays could be tried together, and widened.
+    """Whether a trial of `wanted` would take from the time in which what already clearly pays could be tried together, and widened.
 
     Together they gain more than what is left to screen is likely to, and what is left is tried on top of them; the reserve of
     `can_screen` is for the best single only.
@@ -118,7 +118,7 @@ def _crowds_out_combination(wanted: Key, *, facts: Facts, table: Table) -> bool:
     def affordable(facts: Facts, trials: int) -> bool:
         return can_screen(together, best=together, facts=facts, table=table, trials=trials)
 
-    return any(affordable(facts, trials) and not affordable(left, trials) for trials in (1, _COMBINATIONS))
+    return affordable(facts, 1) and not affordable(left, _COMBINATIONS)
 
 
 def _plan_combining(facts: Facts, table: Table) -> Action | Phase:

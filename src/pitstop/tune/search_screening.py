@@ -89,12 +89,15 @@ def next_single(facts: Facts, table: Table) -> Key | None:
 
 
 def everything(facts: Facts) -> Key:
-    """Return the middle setting of every ladder that could matter, together: the one shot of a budget too small for more."""
+    """Return the middle setting of every ladder that could matter, together: the one shot of a budget too small for more.
+
+    A compiler would take what little there is.
+    """
     return tuple(
         one.name
         for one in facts.proposals
         for ladder in groups_of(facts.proposals)
-        if one is ladder[len(ladder) // 2] and not beyond_ceiling(one, facts=facts)
+        if one is ladder[len(ladder) // 2] and not one.compiles and not beyond_ceiling(one, facts=facts)
     )
 
 

@@ -30,6 +30,7 @@ Landscape = Callable[[Key], float]  # set of proposals -> log of baseline / trea
 _STEP_NS = 50_000_000
 _STEPS = 80
 _SAMPLES_PER_STEP = 32
+_START = 0.5  # of a trial's window: before the first step
 
 
 class Noise(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +54,8 @@ class Machine:
     """Runs simulated trials one after another. `failures`, `unsafe`, `extra_bytes` and `cost` are per proposal or set.
 
     A set fails if any proposal in it is in `failures`, or if the set itself is; so with `unsafe`. `cost`: wall time of
-    the trial beyond the steps, relative to a baseline trial (compiling: 1.0 doubles it).
+    the trial beyond the steps, relative to a baseline trial (slow to start: 1.0 doubles it); `compiling`: the same, of a set's first
+    trial only, since the next finds the compiler's cache filled; `check_cost`: of a numerics check likewise.
     """
 
     def __init__(
@@ -66,6 +68,8 @@ class Machine:
         unsafe: Sequence[str | Key] = (),
         extra_bytes: Mapping[str, int] | None = None,
         cost: Mapping[str, float] | None = None,
+        compiling: Mapping[str, float] | None = None,
+        check_cost: float = 4.0,
         peak_bytes: int = 4 << 30,
     ) -> None:
         self._landscape = landscape
@@ -75,6 +79,9 @@ class Machine:
         self._unsafe = set(unsafe)
         self._extra_bytes = dict(extra_bytes or {})
         self._cost = dict(cost or {})
+        self._compiling = dict(compiling or {})
+        self._compiled: set[Key] = set()
+        self._check_cost = check_cost
         self._peak_bytes = peak_bytes
         self._level = 0.0
         self._runs = int(rng.integers(len(self._noise.recorded))) if self._noise.recorded else 0
@@ -86,7 +93,9 @@ class Machine:
     def _trial(self, key: Key) -> Trial:
         noise = self._scatter()
         window_ns = round(_STEP_NS * _STEPS * math.exp(noise - self._landscape(key)))
-        overhead = 0.5 + sum(self._cost.get(name, 0.0) for name in key)
+        compiling = 0.0 if key in self._compiled else sum(self._compiling.get(name, 0.0) for name in key)
+        self._compiled.add(key)
+        overhead = _START + compiling + sum(self._cost.get(name, 0.0) for name in key)
         wall_ns = window_ns + round(overhead * _STEP_NS * _STEPS)
         outcome = self._failures.get(key) or next(
             (self._failures[name] for name in key if name in self._failures), TrialOutcome.MEASURED
@@ -102,12 +111,14 @@ class Machine:
             window_samples=_STEPS * _SAMPLES_PER_STEP if measured else 0,
             peak_bytes=self._peak_bytes + sum(self._extra_bytes.get(name, 0) for name in key),
             wall_ns=wall_ns,
+            first_ns=round((_START + compiling) * _STEP_NS * _STEPS),
         )
 
     def _check(self, key: Key) -> NumericsReport:
         passed = key not in self._unsafe and not any(name in self._unsafe for name in key)
         gate = Gate(name="trajectory", passed=passed, measured=0.0 if passed else 1.0, limit=0.1)
-        return NumericsReport(proposals=key, gates=(gate,), wall_ns=4 * _STEP_NS * _STEPS)
+        cost = self._check_cost + sum(self._compiling.get(name, 0.0) for name in key)
+        return NumericsReport(proposals=key, gates=(gate,), wall_ns=round(cost * _STEP_NS * _STEPS))
 
     def _scatter(self) -> float:
         noise = self._noise

@@ -5,6 +5,7 @@ take CPU from the computing unless that uses fewer threads; number formats, layo
 """
 
 import math
+from typing import ClassVar
 
 import msgspec
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from pitstop.records import Numerics, Proposal
 from pitstop.tune.search_actions import Key
 
-__all__ = ["SimulatedProgram", "null_program", "planted_program", "random_program"]
+__all__ = ["FewCores", "SimulatedProgram", "null_program", "planted_program", "random_program"]
 
 _WORKERS = {"workers=1": 1, "workers=2": 2, "workers=4": 4}
 _OTHERS = (
@@ -58,6 +59,7 @@ class SimulatedProgram(msgspec.Struct, frozen=True, kw_only=True):
                 numerics=numerics,
                 ceiling=math.inf if removable >= whole or not self.ceilings_known else whole / (whole - removable),
                 group=group,
+                compiles=name == "compile",
             )
             for name, group, numerics, removable in ladders
         )
@@ -73,6 +75,67 @@ class SimulatedProgram(msgspec.Struct, frozen=True, kw_only=True):
         taken = self.contention * (workers - 1) * (0.2 if "threads=1" in key else 1.0)
         return max(1.05 * self.load / workers, compute * (1 + taken) + rest) + 0.01 * (
             self.load + self.compute + self.rest
+        )
+
+
+class FewCores:
+    """The landscape of the demo on two cores (docs/demo.md), where what a change brings depends on what else is there.
+
+    A fused optimizer and kept memory pay at once; a worker, the number format and the layout pay only on top of both;
+    compiling costs more than it brings. Gains are rounded from real tunes.
+    """
+
+    # in time windows of the baseline, as `simulate.Machine` takes them
+    compiling: ClassVar[dict[str, float]] = {"compile": 4.0}
+    check_cost = 10.0
+    # time with the change / without: alone, and on top of both that pay at once
+    _factors: ClassVar[dict[str, tuple[float, float]]] = {
+        "worker,threads=1": (1.12, 0.81),
+        "workers=2,threads=1": (1.12, 0.83),
+        "worker": (1.15, 0.95),
+        "evaluation-worker": (1.0, 0.985),
+        "bf16": (1.0, 0.87),
+        "compile": (1.04, 1.22),
+        "channels-last": (1.01, 0.90),
+        "threads=1": (1.3, 1.03),
+    }
+    _at_once: ClassVar[dict[int, float]] = {0: 1.0, 1: 0.68, 2: 0.57}
+
+    def log_gain(self, key: Key) -> float:
+        """Return log(baseline / treated) of a set: the Landscape of `simulate.Machine`."""
+        there = sum(name in key for name in ("fused", "kept-memory"))
+        cost = math.log(self._at_once[there])
+        for name in key:
+            alone, on_top = self._factors.get(name, (1.0, 1.0))
+            said_already = name == "threads=1" and any(other.endswith(",threads=1") for other in key)
+            cost += 0.0 if said_already else (1 - there / 2) * math.log(alone) + there / 2 * math.log(on_top)
+        return -cost
+
+    def proposals(self) -> tuple[Proposal, ...]:
+        """Return what a tune of the demo is given."""
+        known: tuple[tuple[str, str, float, Numerics, dict[str, int | str | bool]], ...] = (
+            ("worker,threads=1", "workers", math.inf, Numerics.SAME_DISTRIBUTION, {"workers": 1, "threads": 1}),
+            ("workers=2,threads=1", "workers", math.inf, Numerics.SAME_DISTRIBUTION, {"workers": 2, "threads": 1}),
+            ("worker", "workers", 1.34, Numerics.SAME_DISTRIBUTION, {"workers": 1, "threads": 0}),
+            ("evaluation-worker", "evaluation-worker", 1.06, Numerics.SAME_DISTRIBUTION, {}),
+            ("bf16", "bf16", 1.43, Numerics.PRECISION, {}),
+            ("compile", "compile", 1.43, Numerics.SAME_MATH, {}),
+            ("channels-last", "channels-last", 1.43, Numerics.SAME_MATH, {}),
+            ("fused", "fused", 1.58, Numerics.SAME_MATH, {}),
+            ("threads=1", "threads", math.inf, Numerics.SAME_MATH, {"threads": 1}),
+            ("kept-memory", "kept-memory", 2.5, Numerics.EXACT, {}),
+        )
+        return tuple(
+            Proposal(
+                name=name,
+                treatment=group,
+                setting=setting,
+                numerics=numerics,
+                ceiling=ceiling,
+                group=group,
+                compiles=name == "compile",
+            )
+            for name, group, ceiling, numerics, setting in known
         )
 
 

@@ -66,7 +66,7 @@ def test_changes_whose_patch_was_not_measured_are_no_claim() -> None:
 def test_the_honest_zero_counts_what_was_tried_and_names_the_margin() -> None:
     tune = zero_tune()
     assert tune_headline(tune) == (
-        f"pitstop tried {len(tune.verdicts)} changes; none made the program faster by more than 2 % with certainty. Leave it as it is"
+        f"Changes tried: {len(tune.verdicts)}; none made the program faster by more than 2 % with certainty. Leave it as it is"
     )
     assert "more than 5 %" in tune_headline(msgspec.structs.replace(tune, margin=0.05))
 
@@ -75,7 +75,7 @@ def test_undecided_changes_are_not_called_useless() -> None:
     """Only where everything was decided may the reader be told to leave the program as it is."""
     left = tuple(verdict for verdict in photo_verdicts() if verdict.verdict != "faster")
     headline = tune_headline(msgspec.structs.replace(zero_tune(), verdicts=left))
-    assert headline.startswith("pitstop tried 7 changes; none is certain")
+    assert headline.startswith("Changes tried: 7; none is certain")
     assert headline.endswith("and 2 are still undecided")
 
 
@@ -83,7 +83,7 @@ def test_what_cannot_gain_enough_is_not_open() -> None:
     some = next(verdict for verdict in photo_verdicts() if verdict.verdict == "slower")
     ruled_out = msgspec.structs.replace(some, verdict="undecided", speedup=None, predicted=(1.0, 1.01))
     headline = tune_headline(msgspec.structs.replace(zero_tune(), verdicts=(some, ruled_out)))
-    assert headline.startswith("pitstop tried 1 changes; none made the program faster")
+    assert headline.startswith("Changes tried: 1; none made the program faster")
     alone = msgspec.structs.replace(zero_tune(), verdicts=(ruled_out,))
     assert tune_headline(alone).startswith("None of the 1 changes that could be tried here could gain more than 2 %")
     assert not alone.nothing_measured
@@ -96,7 +96,7 @@ def test_changes_that_were_never_run_were_not_tried() -> None:
     assert caveats(starved_tune()) == ("the machine stayed busy with other work",)
     some = (*zero_tune().verdicts, starved_tune().verdicts[0])
     assert tune_headline(msgspec.structs.replace(zero_tune(), verdicts=some)).startswith(
-        "pitstop tried 5 changes; none is certain"
+        "Changes tried: 5; none is certain"
     )
 
 

@@ -143,7 +143,8 @@ def test_additions_are_tried_before_passengers_are_left_out():
     sets = list(dict.fromkeys(key for key in measured(tuned, purpose="screen") if len(key) > 1))
     everything = sets.index(("a", "b", "passenger", "c"))
     assert sets[everything + 1] == ("a", "b", "passenger", "c", "format")
-    assert {"a", "b", "format"} <= set(tuned.finish.chosen) and "passenger" not in tuned.finish.chosen
+    assert {"a", "b", "format"} <= set(tuned.finish.chosen)
+    assert "passenger" not in tuned.finish.chosen
 
 
 def test_one_shot_of_a_short_budget_has_no_compiler():

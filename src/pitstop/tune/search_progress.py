@@ -19,12 +19,13 @@ __all__ = ["Progress", "describe"]
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """Observations made and expected in all, the phase, and the expected time to the end (None before the first baseline)."""
+    """Observations made and expected in all, the phase, the expected time to the end (None before the first baseline), and what was spent."""
 
     done: int
     expected: int
     phase: Literal["screening", "combining", "gating", "confirming", "finished"]
     eta_ns: int | None
+    spent_ns: int = 0
 
 
 def describe(search: Search) -> Progress:
@@ -32,7 +33,7 @@ def describe(search: Search) -> Progress:
     facts, phase = search.facts, search.phase
     done = len(facts.trials) + len(facts.reports)
     if isinstance(search.action, Finish):
-        return Progress(done=done, expected=done, phase="finished", eta_ns=0)
+        return Progress(done=done, expected=done, phase="finished", eta_ns=0, spent_ns=facts.spent_ns)
     table = tabulate(facts)
     trial_ns = _typical_ns(facts, table)
     match phase:
@@ -66,6 +67,7 @@ def describe(search: Search) -> Progress:
         expected=done + max(1, remaining),
         phase=name,  # type: ignore[arg-type]
         eta_ns=round(limited) if known else None,
+        spent_ns=facts.spent_ns,
     )
 
 

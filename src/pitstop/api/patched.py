@@ -12,7 +12,9 @@ __all__ = ["measure_patched"]
 _MAX_PAIRS = 4
 _MIN_PAIRS = 2
 _SHORTEST_S = 5.0  # no program that uses torch ends sooner
-_OVERRUN = 1.1  # what is left of the budget may be exceeded by this much once the runs have begun
+_OVERRUN = (
+    1.1  # what is left of the budget may be exceeded by this much; a later run may take as much longer than the first
+)
 
 
 def measure_patched(
@@ -20,30 +22,28 @@ def measure_patched(
 ) -> tuple[Patched | None, tuple[NotMeasured, ...]]:
     """Return the end-to-end figure of the patched program, or the step clock's where the program does not end in time.
 
-    The first run is a patched one and gets what is left of the budget for one run; if it ends, pairs follow by turns. Start-up and
-    compile time are in these times.
+    The first run is a patched one and gets what is left of the budget for one run; if it ends, pairs follow by turns, as many as
+    fit. Start-up and compile time are in these times.
     """
     if not finish.chosen or finish.ci is None:
         return None, ()
     by_clock = Patched(speedup=finish.speedup, ci=finish.ci, pairs=finish.pairs, how="step-clock")
-    # One patched and one original run per pair, and an original takes `speedup` times as long.
-    share = 1 + finish.speedup
-    cap_s = left_s / (_MIN_PAIRS * share)
-    if cap_s < _SHORTEST_S:
+    pair_s = left_s * _OVERRUN / _MIN_PAIRS  # the longest that two pairs fit of
+    if pair_s < _SHORTEST_S * (1 + finish.speedup):
         return by_clock, (_too_little(left_s),)
     times: dict[bool, list[float]] = {True: [], False: []}
     pairs = _MIN_PAIRS
     while len(times[False]) < pairs or len(times[True]) < pairs:
         taken = len(times[True]) + len(times[False])
-        # The patched program first, so that one that does not end in time is known at once.
+        # The patched program first, so that one that does not end in time is known at once; the original takes no less time.
         treated = not order_of_pairs(pairs)[taken]
-        timeout_s = cap_s * _OVERRUN * (1 if treated else 2 * finish.speedup)
+        timeout_s = (pair_s / 2 if treated else pair_s - times[True][0]) * (1 if taken < 2 else _OVERRUN)
         took = _whole_run(bench, change=change if treated else Change(), treated=treated, timeout_s=timeout_s)
         if took is None:
             return by_clock, (_too_little(left_s),)
         times[treated].append(took)
-        if taken == 0:
-            pairs = max(_MIN_PAIRS, min(_MAX_PAIRS, int(left_s / (took * share))))
+        if taken == 1:  # what one pair takes is known now; how many follow depends on nothing else
+            pairs = max(_MIN_PAIRS, min(_MAX_PAIRS, int(left_s / (times[True][0] + times[False][0]))))
     compared = estimate(log_ratios(times[False], times[True]))
     return Patched(speedup=compared.speedup, ci=t_interval(compared), pairs=pairs, how="end-to-end"), ()
 

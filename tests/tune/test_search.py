@@ -147,6 +147,22 @@ def test_additions_are_tried_before_passengers_are_left_out():
     assert "passenger" not in tuned.finish.chosen
 
 
+def test_what_was_tried_on_top_only_says_what_it_brought_there():
+    program = FewCores()
+    machine = Machine(
+        program.log_gain,
+        rng=np.random.default_rng(0),
+        noise=QUIET,
+        compiling=program.compiling,
+        check_cost=program.check_cost,
+    )
+    tuned = run_tune(program.proposals(), machine, options=SearchOptions(budget_ns=200 * 10**9))
+    assert not [key for key in measured(tuned) if key == ("compile",)]
+    on_top = max((key for key in measured(tuned) if "compile" in key), key=len)
+    reason = verdict(tuned, "compile").reason
+    assert f"on top of {len(on_top) - 1} other(s) 0.82x" in reason, reason
+
+
 def test_one_shot_of_a_short_budget_has_no_compiler():
     known = tuple(proposal(name) for name in "abcdefgh")
     compiler = msgspec.structs.replace(proposal("compile"), compiles=True)

@@ -182,10 +182,23 @@ def _not_tried(key: Key, *, facts: Facts, table: Table) -> str:
             return say("search.slower_rung")
         case "failed-rungs":
             return say("search.failed_rungs")
+        case _ if on_top := _on_top(key[0], table=table):
+            others, ratio = on_top
+            return say("search.on_top", others=others, ratio=f"{ratio:.2f}")
         case _ if any(set(key) < set(other) for other in table.runs):
             return say("search.only_together")
         case _:
             return say("search.not_tried")
+
+
+def _on_top(name: str, *, table: Table) -> tuple[int, float] | None:
+    """Return on top of how many others the proposal was screened, the most of them, and how fast the set then was against these alone."""
+    found = [
+        (len(key) - 1, estimate.speedup / without.speedup)
+        for key, estimate in table.estimates.items()
+        if name in key and (without := table.estimates.get(tuple(one for one in key if one != name))) is not None
+    ]
+    return max(found, default=None)
 
 
 def _predicted(key: Key, *, facts: Facts) -> tuple[float, float] | None:

@@ -40,6 +40,7 @@ class Session:
         self.compiles_before_window = None
         self.sampler: Any = None
         self.forked = []  # called in every forked child
+        self.ending = []  # called before the last events are written
         atexit.register(self.on_exit)  # before the program registers anything, so it runs after all of that
 
     def stem(self):
@@ -110,6 +111,8 @@ class Session:
             if self.sampler is not None:
                 self.sampler.stop()
                 self.sampler.write()
+            for callback in self.ending:
+                callback()
             write_end(self, reason)
             self.recorder.close()
         except Exception as error:

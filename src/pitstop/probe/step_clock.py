@@ -69,6 +69,14 @@ class StepClock:
         if count >= self._watch[kind]:
             self._reached(kind, count)
 
+    def until_look(self, kind):
+        """Return after how many further events of `kind` something is due; at least 1."""
+        return max(1, self._watch[kind] - self._counts[kind])
+
+    def skip(self, kind, many):
+        """Take in events after none of which something is due."""
+        self._counts[kind] += many
+
     def optimizer(self, number):
         """Optimizer `number` has stepped."""
         if number == self.leader:

@@ -10,6 +10,7 @@ from pitstop.diagnose.account import account
 from pitstop.diagnose.steps import find_steps
 from pitstop.probe.pytorch import bursts as module
 from pitstop.probe.pytorch.bursts import BURST_NS, FIRST_NS, LOOK_STEPS, PAUSE_NS, SHORT_STEP_NS, Bursts
+from pitstop.probe.pytorch.lean import Lean
 from pitstop.probe.recorder import BACKWARD, MARK, MARK_PAUSE, MARK_RESUME, OPTIMIZER, STEP
 from pitstop.probe.step_clock import StepClock
 from pitstop.records import EventKind, Mark
@@ -25,6 +26,8 @@ class Program:
             compiles=0, sampler=SimpleNamespace(pause=self._say("quiet"), resume=self._say("sampling"), weight=1)
         )
         self.clock = StepClock(on_stop=None, on_fault=self._fault)
+        self.optimizers = SimpleNamespace(known={})  # none that lean steps could be of, but in tests of these
+        self.lean = Lean(self)
         self.switched = SimpleNamespace(put=self._say("put"), take=self._say("take"))
         self.bursts = Bursts(self, now=lambda: self.now_ns)
 
@@ -146,10 +149,75 @@ def test_steps_that_become_short_are_noticed():
     assert program.bursts.paused
 
 
+class LeanProgram(Program):
+    """Steps as the hook of a real optimizer takes them in: by the clock while details are seen, else only their times."""
+
+    def __init__(self):
+        self.events = []
+        super().__init__()
+        self.session.recorder = SimpleNamespace(put=self.events.append)
+        self.session.fault = self._fault
+        self.clock.leader = 1
+        self.optimizers.known = {99: (1, None)}
+
+    def run(self, steps, *, step_ns, kind=OPTIMIZER):
+        for _ in range(steps):
+            self.now_ns += step_ns
+            if self.lean.key != 99:
+                self.events.append((kind, 0, 0, 1, self.now_ns, self.now_ns, 0))
+                self.clock.tick(kind)
+                continue
+            self.lean.times.append(self.now_ns)
+            if self.now_ns >= self.lean.due_ns or len(self.lean.times) >= self.lean.many:
+                self.lean.catch_up()
+
+
+@pytest.fixture
+def lean_program(monkeypatch):
+    program = LeanProgram()
+    monkeypatch.setattr("pitstop.probe.pytorch.lean.time.monotonic_ns", lambda: program.now_ns)
+    return program
+
+
+def test_lean_steps_are_all_counted_and_recorded_in_order(lean_program):
+    done = []
+    lean_program.clock.at_next_step(lambda: done.append(lean_program.clock.steps), 30_003)
+    lean_program.run(40_000, step_ns=200_000)
+    assert len(lean_program.switches()) >= 3
+    lean_program.lean.end()
+    assert lean_program.clock.steps == 40_000
+    assert [event[5] for event in lean_program.events] == [200_000 * step for step in range(1, 40_001)]
+    assert done == [30_003], "what is due after a step happens after just this one"
+
+
+def test_a_lean_pause_ends_in_time_however_long_its_steps_become(lean_program):
+    lean_program.run(FIRST_NS // 200_000 + 200, step_ns=200_000)
+    assert lean_program.bursts.paused
+    assert lean_program.lean.key == 99
+    lean_program.run(3, step_ns=PAUSE_NS)
+    assert not lean_program.bursts.paused
+    assert lean_program.lean.key is None
+
+
+def test_a_loader_that_begins_takes_in_lean_steps_first(lean_program):
+    lean_program.run(FIRST_NS // 200_000 + 200, step_ns=200_000)
+    steps = len(lean_program.events) + len(lean_program.lean.times)
+    lean_program.bursts.loader_begins()
+    assert (lean_program.clock.steps, len(lean_program.events)) == (steps, steps)
+    lean_program.run(10, step_ns=200_000)
+    assert lean_program.clock.steps == steps + 10
+
+
+def test_steps_by_another_clock_than_an_optimizer_are_never_lean(lean_program):
+    lean_program.run(FIRST_NS // 200_000 + 200, step_ns=200_000, kind=STEP)
+    assert lean_program.bursts.paused
+    assert lean_program.lean.key is None
+
+
 LOOP = """
 import _pitstop_probe.pytorch.bursts as bursts
 bursts.FIRST_NS = bursts.BURST_NS = 0
-bursts.PAUSE_NS, bursts.SHORT_STEP_NS = 0, 1 << 60
+bursts.PAUSE_NS, bursts.SHORT_STEP_NS = 1 << 60, 1 << 60
 import torch
 torch.set_num_threads(1)
 model = torch.nn.Linear(4, 1)
@@ -168,11 +236,11 @@ print("done")
 
 @pytest.mark.torch
 def test_a_real_program_is_paused_and_seen_again(tmp_path):
-    """Bursts as short as they can be: 64 steps in detail, 64 not; an epoch begins in the middle of a pause."""
-    done = run_probed("-c", LOOP.format(batches=200, epochs=2), folder=tmp_path / "probe", sample_hz=100)
+    """Bursts as short as they can be: 64 steps in detail, then lean ones until the next epoch begins."""
+    done = run_probed("-c", LOOP.format(batches=200, epochs=3), folder=tmp_path / "probe", sample_hz=100)
     assert (done.exit_code, done.stderr, done.reading.faults) == (0, "", ())
     kinds = Counter(event.kind for event in done.main)
-    assert kinds[EventKind.OPTIMIZER] == 400
+    assert kinds[EventKind.OPTIMIZER] == 600
     marks = [event.arg for event in done.main if event.kind is EventKind.MARK]
     assert marks[:4] == [Mark.PAUSE, Mark.RESUME, Mark.PAUSE, Mark.RESUME]
     assert kinds[EventKind.BACKWARD] == kinds[EventKind.ZERO_GRAD] == kinds[EventKind.FORWARD] == kinds[EventKind.FETCH]
@@ -182,12 +250,12 @@ def test_a_real_program_is_paused_and_seen_again(tmp_path):
     assert [event.kind for event in after[:3]] == [EventKind.FETCH, EventKind.ZERO_GRAD, EventKind.FORWARD]
     steps = find_steps(done.main, evidence=done.reading.evidence)
     ledger = account(done.main, steps)
-    assert (steps.count, steps.micro_steps, set(steps.samples)) == (400, 1, {1})
+    assert (steps.count, steps.micro_steps, set(steps.samples)) == (600, 1, {1})
     assert sum(ledger.categories_ns.values()) == ledger.wall_ns
     assert all(ledger.share(category) > 0.01 for category in ("data_wait", "forward", "backward", "optimizer"))
 
 
 def test_the_constants_keep_the_cost_of_details_below_a_hundredth():
-    """20 us of details per step (bench/overhead/pieces.py)."""
-    assert module.SHORT_STEP_NS >= 100 * 20_000
+    """26 us of details per step (bench/overhead/pieces.py)."""
+    assert module.SHORT_STEP_NS >= 100 * 26_000
     assert module.PAUSE_NS == 10 * module.BURST_NS

@@ -1,6 +1,6 @@
 """Short steps are looked at in bursts: all details for a while, then only where steps end, and so on.
 
-All details of a step cost about 20 us however short it is, its end alone 5 us (bench/overhead/pieces.py). The two seconds at the
+All details of a step cost about 26 us however short it is, its end alone 3 us (bench/overhead/pieces.py). The two seconds at the
 beginning and whatever follows an `iter(loader)` (epoch edges, evaluations) are always seen in detail, unless loaders begin so often
 that every burst sees several; `pitstop.diagnose` fills the pauses, which MARK events delimit, with what the bursts were made of.
 """
@@ -10,12 +10,13 @@ import time
 
 from ..recorder import MARK, MARK_PAUSE, MARK_RESUME, OPTIMIZER, STEP
 
-SHORT_STEP_NS = 2_000_000  # longer ones are always seen in detail: that costs a hundredth of them at most
+SHORT_STEP_NS = 3_000_000  # longer ones are always seen in detail: that costs a hundredth of them at most
 FIRST_NS = 2_000_000_000
 BURST_NS = 200_000_000
 PAUSE_NS = 2_000_000_000
 LOOK_STEPS = 64
 STEPS_OF_PAUSE = 16  # after so many the time is looked at: steps may have become long
+STEPS_OF_LEAN_PAUSE = 64  # there every step's end is looked at
 OFTEN = 4  # loaders that begin in a burst
 
 
@@ -54,6 +55,7 @@ class Bursts:
             return
         try:
             self.paused = False
+            self._hooked.lean.end()
             self._hooked.switched.put()
             self._mark(MARK_RESUME)
             sampler = self._hooked.session.sampler
@@ -98,7 +100,8 @@ class Bursts:
             self._paused_ns = self._now()
             self._often = self._begins * BURST_NS >= OFTEN * (self._paused_ns - self._burst_ns)
             self._mark(MARK_PAUSE)
-            self._hooked.clock.at_next_step(self._still, STEPS_OF_PAUSE)
+            self._hooked.lean.begin(PAUSE_NS)
+            self._hooked.clock.at_next_step(self._still, self._steps_of_pause())
             self._hooked.switched.take()
             if self._hooked.session.sampler is not None:
                 self._hooked.session.sampler.pause()
@@ -108,7 +111,10 @@ class Bursts:
     def _still(self):
         self.look_at_time()
         if self.paused:
-            self._hooked.clock.at_next_step(self._still, STEPS_OF_PAUSE)
+            self._hooked.clock.at_next_step(self._still, self._steps_of_pause())
+
+    def _steps_of_pause(self):
+        return STEPS_OF_PAUSE if self._hooked.lean.key is None else STEPS_OF_LEAN_PAUSE
 
     def _mark(self, what):
         now_ns = self._now()

@@ -6,6 +6,7 @@ from typing import Any
 from ..recorder import FORWARD
 from ..sightings import Numbers
 from .frame_names import FrameNames
+from .lean import Lean
 from .looking import Looking
 from .switched import Switched
 from .writing import Writing
@@ -30,6 +31,7 @@ class Hooked:
         self.looking = Looking(self)
         self.names = FrameNames(self)
         self.switched = Switched(self)
+        self.lean = Lean(self)
         self.writing = Writing(session.clock, session.recorder)
         self.bursts: Any = None  # in profile mode
         self.environment: Any = None
@@ -42,6 +44,7 @@ class Hooked:
             clock.optimizer,
             self.other_optimizer,
             clock.is_outranked,
+            self.lean.catch_up,
             session.fault,
         ):
             self.own(function, deep=True)
@@ -86,6 +89,7 @@ class Hooked:
         """In a forked child: nobody is inside anything."""
         self.busy.clear()
         self.switched.put()
+        self.lean.forget()
         self.writing.forget()
         if self.bursts is not None:
             self.bursts.forget()

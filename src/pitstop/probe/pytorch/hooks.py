@@ -22,6 +22,7 @@ def install(torch, session):
             session.forked.append(session.sampler.forget)
         hooked.bursts = Bursts(hooked)
     session.forked.append(hooked.forget)
+    session.ending.append(hooked.lean.end)
     session.clock.after(max(1, session.config.get("warmup_steps") or 0), hooked.begin_window)
     for part in parts:
         try:

@@ -62,13 +62,17 @@ def _write(hooked, optimizer, frame):
 def _watch_steps(hooked, module):
     put, now, clock, tick = hooked.session.recorder.put, time.monotonic_ns, hooked.clock, hooked.clock.tick
     is_compiling, session, known = hooked.is_compiling, hooked.session, hooked.optimizers.known
-    started = {}
-
-    def before_step(optimizer, _args, _kwargs):
-        if not is_compiling():
-            started[id(optimizer)] = now()
+    lean, times = hooked.lean, hooked.lean.times
+    wait = times.append
+    started: dict = {}
 
     def after_step(optimizer, _args, _kwargs):
+        if id(optimizer) == lean.key:
+            end_ns = now()
+            wait(end_ns)
+            if end_ns >= lean.due_ns or len(times) >= lean.many:
+                lean.catch_up()
+            return
         if is_compiling():
             return
         end_ns = now()
@@ -87,16 +91,21 @@ def _watch_steps(hooked, module):
             hooked.other_optimizer(number)
 
     if hooked.profile:  # the step's end is all that a clock wants to know
-        hooked.own(before_step)
-        _switch(hooked, module, before_step)
+        _watch_starts(hooked, module, started)
     module.register_optimizer_step_post_hook(hooked.own(after_step))
     wrapper = getattr(module.Optimizer.profile_hook_step(after_step), "__code__", None)
     if wrapper is not None:  # the code that runs every step(): the sampler knows by it that a step is running
         hooked.categories[wrapper] = "optimizer"
 
 
-def _switch(hooked, module, before_step):
+def _watch_starts(hooked, module, started):
+    """Keep when each optimizer's step began in `started`, by its id."""
+    now, is_compiling = time.monotonic_ns, hooked.is_compiling
     handles: list = []
+
+    def before_step(optimizer, _args, _kwargs):
+        if not is_compiling():
+            started[id(optimizer)] = now()
 
     def put():
         if not handles:
@@ -106,6 +115,7 @@ def _switch(hooked, module, before_step):
         if handles:
             handles.pop().remove()
 
+    hooked.own(before_step)
     put()
     hooked.switched.add(put, take)
 

@@ -27,10 +27,19 @@ LOOPS = (
         steps=8000,
         warmup=8000,
         watchers=WATCHERS[:3],
-        rounds=16,
+        rounds=48,
     ),
     Loop(name="5 ms", width=512, batch_size=128, steps=500, warmup=50),
     Loop(name="50 ms", width=1024, batch_size=512, steps=60, warmup=6),
+    Loop(
+        name="50 ms, the probe alone",
+        width=1024,
+        batch_size=512,
+        steps=60,
+        warmup=6,
+        watchers=WATCHERS[:3],
+        rounds=12,
+    ),
 )
 
 

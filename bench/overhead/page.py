@@ -21,7 +21,7 @@ watcher and its report at the end do not. The ratio is watched time / unwatched 
 is the mean over rounds; brackets hold 95 % intervals (Student's t).
 
 - `pitstop-clock`: the probe as timing trials use it (where steps end).
-- `pitstop-profile`: the probe as `pitstop profile` uses it (all events, 50 stack samples per second; steps below 2 ms in bursts after the
+- `pitstop-profile`: the probe as `pitstop profile` uses it (all events, 50 stack samples per second; steps below 3 ms in bursts after the
   first two seconds, which are this loop's warm-up).
 - `traceml`: traceml-ai 0.5.0, started by `traceml run`, `init(mode="auto")` and `trace_step(model)` in the source; its aggregator
   process has the other core.

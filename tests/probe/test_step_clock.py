@@ -146,3 +146,18 @@ def test_what_is_due_stays_due_when_another_kind_takes_over():
         clock.tick(FETCH)
         clock.tick(OPTIMIZER)
     assert called == [10]
+
+
+def test_what_another_thread_has_just_done_is_not_done_twice():
+    """Two threads may reach the same step's work at once; the one that comes late finds it gone."""
+    faults, done = [], []
+    clock = StepClock(on_stop=None, on_fault=lambda where, error: faults.append(error))
+
+    def first():
+        done.append("first")
+        clock._due.clear()  # as if another thread were here too
+
+    clock.after(1, first)
+    clock.after(1, lambda: done.append("second"))
+    clock.tick(OPTIMIZER)
+    assert (done, faults) == (["first"], [])

@@ -96,7 +96,10 @@ class StepClock:
             self._watch[kind] = _NEVER
             return
         for item in [item for item in self._due if item[0] <= count]:
-            self._due.remove(item)  # one by one: another thread may be adding
+            try:
+                self._due.remove(item)  # one by one: another thread may be adding
+            except ValueError:  # or has just done this one
+                continue
             try:
                 item[1]()
             except Exception as error:

@@ -155,7 +155,10 @@ class LeanProgram(Program):
     def __init__(self):
         self.events = []
         super().__init__()
-        self.session.recorder = SimpleNamespace(put=self.events.append)
+        self.flushed_ns = []
+        self.session.recorder = SimpleNamespace(
+            put=self.events.append, flush=lambda: self.flushed_ns.append(self.now_ns)
+        )
         self.session.fault = self._fault
         self.clock.leader = 1
         self.optimizers.known = {99: (1, None)}
@@ -197,6 +200,14 @@ def test_a_lean_pause_ends_in_time_however_long_its_steps_become(lean_program):
     lean_program.run(3, step_ns=PAUSE_NS)
     assert not lean_program.bursts.paused
     assert lean_program.lean.key is None
+
+
+def test_lean_steps_that_become_slow_do_not_wait_to_be_written(lean_program):
+    lean_program.run(FIRST_NS // 200_000 + 200, step_ns=200_000)
+    for _ in range(20):
+        lean_program.run(1, step_ns=50_000_000)
+        assert lean_program.flushed_ns[-1] == lean_program.now_ns
+        assert not lean_program.lean.times
 
 
 def test_a_loader_that_begins_takes_in_lean_steps_first(lean_program):

@@ -67,7 +67,7 @@ def _watch_steps(hooked, module):
     started: dict = {}
 
     def after_step(optimizer, _args, _kwargs):
-        if id(optimizer) == lean.key:
+        if id(optimizer) == lean.key and get_ident() == lean.thread:
             end_ns = now()
             wait(end_ns)
             if end_ns >= lean.due_ns or len(times) >= lean.many:

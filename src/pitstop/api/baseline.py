@@ -84,7 +84,7 @@ def _usable_steps(run: Run, folder: Path, *, analysis: Analysis, waited_s: float
         raise ProgramFailed("tune.program_failed", exit_code=run.exit_code, last_line=last_line, program_output=tail)
     if analysis.steps is not None:
         if run.end is not None and run.end.loss_finite is False:
-            raise CouldNotMeasure("tune.not_finite", loss=run.end.last_loss)
+            raise CouldNotMeasure("tune.not_finite")
         return analysis.steps
     if not run.connected:
         raise CouldNotMeasure("tune.not_connected")

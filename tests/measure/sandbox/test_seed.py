@@ -95,3 +95,39 @@ def test_deletions_and_devices_are_not_carried_over(tmp_path):
     os.mknod(upper / "deleted", 0o020600, 0)
     os.mkfifo(upper / "fifo")
     assert collect_seed(tmp_path / "layers", before_ns=time.monotonic_ns() + 10**9, destination=tmp_path / "seed") == 0
+
+
+RENAME = (
+    "import os\nif os.path.exists('last.pt'):\n    os.replace('last.pt', 'prev.pt')\nprint(open('prev.pt').read())\n"
+)
+
+
+@pytest.mark.parametrize("upper", ["scratch", "tmpfs"])
+def test_a_file_that_was_renamed_can_be_renamed_again_over_the_seeds(project, upper):
+    """Overlayfs notes in its layers where a renamed file stems from; in the next overlay that note would be stale."""
+    plan = plan_sandbox(project_root=project, scratch=project / ".pitstop" / "scratch")
+    if plan.kind != "overlay":
+        pytest.skip("needs an overlay")
+    plan = msgspec.structs.replace(plan, upper=upper, disk_limit_bytes=1 << 28)
+    (project / "last.pt").write_text("checkpoint")
+    seed, layers = project / ".pitstop" / "seed", project / ".pitstop" / "layers"
+    program = Program(argv=(sys.executable, "-c", RENAME), cwd=str(project))
+    for number, options in enumerate(({"keep_layers": layers}, {"seed": seed}, {"seed": seed})):
+        folder = project / ".pitstop" / f"run-{number}"
+        run = run_program(
+            program,
+            folder=folder,
+            project_root=project,
+            probe=None,
+            sandbox=plan,
+            output="capture",
+            timeout_s=60,
+            **options,
+        )
+        assert run.exit_code == 0, (folder / "stderr").read_text()
+        assert (folder / "stdout").read_text() == "checkpoint\n"
+        if number == 0:
+            collect_seed(layers, before_ns=time.monotonic_ns() + 10**9, destination=seed)
+            assert (seed / project.relative_to("/") / "prev.pt").exists()
+    assert (project / "last.pt").read_text() == "checkpoint"
+    assert not (project / "prev.pt").exists()

@@ -13,6 +13,7 @@ from pitstop.measure.sandbox.inside.kept_layers import CHANGED
 
 __all__ = ["collect_seed"]
 
+_OVERLAYS = ("trusted.overlay.", "user.overlay.")
 _OPAQUE = ("trusted.overlay.whiteout", "user.overlay.whiteout")
 
 
@@ -73,8 +74,16 @@ def _copy(source: Path, target: Path, top: Path) -> int:
             target.symlink_to(source.readlink())
     else:
         shutil.copy2(source, target)
+        _forget_overlay(target)
         _give_owner(target, status)
     return 1
+
+
+def _forget_overlay(target: Path) -> None:
+    """Take away overlayfs's own attributes, which copies carry along: in another overlay the file a renamed one stems from is stale."""
+    for name in os.listxattr(target, follow_symlinks=False):
+        if name.startswith(_OVERLAYS):
+            os.removexattr(target, name, follow_symlinks=False)
 
 
 def _make_parents(source: Path, target: Path, top: Path) -> None:

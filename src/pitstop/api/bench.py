@@ -1,6 +1,8 @@
 """The bench: runs disposable trials of one program in the sandbox and reads what they say."""
 
 import hashlib
+import math
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +22,7 @@ _TAIL_BYTES = 4000
 # A trial takes what the baseline took and what compiling may add; past this it hangs.
 _TIMEOUT_FACTOR = 4.0
 _TIMEOUT_FLOOR_S = 180.0
+_LEAST_TIMEOUT_S = 90.0  # where the budget has less left: compiling may take a minute
 # The machine keeps this much for everybody else.
 _MEMORY_SHARE = 0.9
 
@@ -41,6 +44,7 @@ class Bench:
         self.root = root
         self.plan = plan
         self.baseline_wall_s: float | None = None
+        self.ends_s: float | None = None  # when the time budget does, by the monotonic clock
         self.seed: Path | None = None
         self.tolerate_load = tolerate_load
         self.folder = folder
@@ -105,7 +109,9 @@ class Bench:
         )
 
     def _timeout_s(self) -> float:
-        return max(_TIMEOUT_FLOOR_S, _TIMEOUT_FACTOR * (self.baseline_wall_s or 0.0))
+        usual_s = _TIMEOUT_FACTOR * (self.baseline_wall_s or 0.0)
+        left_s = math.inf if self.ends_s is None else self.ends_s - time.monotonic()
+        return max(usual_s, min(_TIMEOUT_FLOOR_S, max(_LEAST_TIMEOUT_S, left_s)))
 
 
 def change_key(change: Change) -> str:

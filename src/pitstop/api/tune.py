@@ -60,6 +60,7 @@ def tune_program(request: TuneRequest, *, progress: ProgressSink) -> TuneResult:
     began = time.monotonic()
     metric_pattern(request.metric)  # a wrong one is said before anything runs
     setup = resume_setup(request, progress=progress) if request.resume else start_setup(request, progress=progress)
+    setup.bench.ends_s = began + setup.budget_s - setup.spent_before_s
     finish, margin = _search(setup, request, progress=progress, began=began)
     change = _change(setup, finish.chosen)
     left_s = setup.budget_s - (time.monotonic() - began) - setup.spent_before_s

@@ -147,6 +147,20 @@ def test_additions_are_tried_before_passengers_are_left_out():
     assert "passenger" not in tuned.finish.chosen
 
 
+def test_what_was_found_is_proven_from_the_reserve_where_the_budget_does_not_do():
+    """The check turns out to be dearer than was kept back for it: without a proof, what is kept for later has no use."""
+    known = (proposal("workers", numerics=Numerics.SAME_DISTRIBUTION), *(proposal(name) for name in "bcdefgh"))
+    ends = {}
+    for reserve_ns in (0, 60 * 10**9):
+        options = SearchOptions(budget_ns=130 * 10**9, reserve_ns=reserve_ns)
+        tuned = tune({"workers": 3.0}, proposals=known, options=options, check_cost=20.0)
+        ends[reserve_ns] = tuned.finish
+        assert tuned.finish.spent_ns <= options.budget_ns + options.reserve_ns
+    assert ends[0].chosen == ()
+    assert "workers" in ends[60 * 10**9].chosen
+    assert ends[60 * 10**9].pairs == 3
+
+
 def test_what_was_tried_on_top_only_says_what_it_brought_there():
     program = FewCores()
     machine = Machine(

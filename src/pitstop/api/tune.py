@@ -51,7 +51,7 @@ class TuneRequest(msgspec.Struct, frozen=True, kw_only=True):
     tolerate_load: bool = False
 
 
-# The search may spend this share of the budget; the rest measures the patched program by itself.
+# The search may spend this share of the budget; the rest measures the patched program by itself, unless proving one takes it.
 _SEARCH_SHARE = 0.75
 
 
@@ -90,6 +90,7 @@ def search_options(request: TuneRequest, *, budget_s: float, spent_s: float) -> 
     options = SearchOptions(
         margin=request.margin,
         budget_ns=round(max(1.0, budget_s * _SEARCH_SHARE - spent_s) * 1e9),
+        reserve_ns=round(budget_s * (1 - _SEARCH_SHARE) * 1e9),
     )
     if request.more_memory:
         options = msgspec.structs.replace(options, memory_bytes=1 << 62, device_memory_share=float("inf"))

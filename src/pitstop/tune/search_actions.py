@@ -21,6 +21,7 @@ class SearchOptions(msgspec.Struct, frozen=True, kw_only=True):
     max_finalists: int = 3
     looks: tuple[int, ...] = (4, 8, 12, 16)  # pairs per finalist at which the confirmation may end
     budget_ns: int | None = None  # wall time of trials and equivalence runs; None = no limit
+    reserve_ns: int = 0  # beyond the budget, where a check and the least confirmation do not fit otherwise
     memory_share: float = 0.25  # allowed extra peak memory: this share of the baseline's ...
     memory_bytes: int = 2 * GIB  # ... or this, whichever is larger
     device_memory_share: float = 0.10

@@ -133,4 +133,7 @@ def affordable_looks(keys: tuple[Key, ...], *, facts: Facts, table: Table) -> tu
     fitting = tuple(look for look in looks if look <= most)
     if fitting:
         return fitting
-    return (most,) if most >= min(FEWEST_PAIRS, looks[0]) else ()
+    least = min(FEWEST_PAIRS, looks[0])
+    if most < least and least * one <= facts.left_to_prove_ns:
+        return (least,)
+    return (most,) if most >= least else ()

@@ -31,6 +31,11 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
         """What is left of the budget; infinite without one."""
         return math.inf if self.options.budget_ns is None else self.options.budget_ns - self.spent_ns
 
+    @property
+    def left_to_prove_ns(self) -> float:
+        """What is left for the check and the least confirmation of something found: the reserve too."""
+        return self.left_ns + self.options.reserve_ns
+
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
     """What the screening trials say, by set of proposals."""

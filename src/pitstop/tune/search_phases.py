@@ -180,7 +180,10 @@ def _plan_gating(facts: Facts, table: Table, phase: Gating) -> Action | Phase:
 def _can_prove(key: Key, *, checked: Key, facts: Facts, table: Table) -> bool:
     """Whether the budget has a numerics check of `checked` and the least confirmation of `key`."""
     needed = check_cost_ns(checked, facts=facts, table=table)
-    return needed + confirm_cost_ns((key,), pairs=confirming.FEWEST_PAIRS, facts=facts, table=table) <= facts.left_ns
+    return (
+        needed + confirm_cost_ns((key,), pairs=confirming.FEWEST_PAIRS, facts=facts, table=table)
+        <= facts.left_to_prove_ns
+    )
 
 
 def _plan_confirming(facts: Facts, table: Table, phase: Confirming) -> Action | Phase:
@@ -190,7 +193,7 @@ def _plan_confirming(facts: Facts, table: Table, phase: Confirming) -> Action | 
     if wanted is None:
         ended = confirming.conclude(phase, options=facts.options)
         return Finished(why="search.busy" if phase.given_up else "search.done", confirmed=ended)
-    if trial_cost_ns(wanted, facts=facts, table=table) > facts.left_ns:
+    if trial_cost_ns(wanted, facts=facts, table=table) > facts.left_to_prove_ns:
         ended = confirming.conclude(phase, options=facts.options)
         return Finished(why="search.budget_in_confirmation", confirmed=ended)
     return Measure(proposals=wanted, purpose="confirm", repeat=table.runs.get(wanted, 0))

@@ -29,6 +29,9 @@ is the mean over rounds; brackets hold 95 % intervals (Student's t).
 """
 
 
+_FEWEST_ROUNDS = 4
+
+
 def page(lines: list[dict], *, loops: tuple[Loop, ...]) -> str:
     """Return the page as Markdown. Rounds in which not every watcher ran are left out."""
     parts = [HEAD]
@@ -48,12 +51,17 @@ def _table(loop: str, rounds: list[dict[str, float]], *, watchers: tuple[str, ..
     unwatched = [times[watchers[0]] for times in rounds]
     mean_us = sum(unwatched) / len(unwatched) / 1000
     rows = [f"\n## Step of {loop}\n", f"{len(rounds)} rounds; unwatched {mean_us:.1f} us per step.", ""]
+    if len(rounds) < _FEWEST_ROUNDS:
+        rows += [f"Fewer than {_FEWEST_ROUNDS} rounds give no interval worth the name: orders of size only.", ""]
     rows += ["| watcher | time ratio | us per step more |", "|---|---|---|"]
     for watcher in watchers[1:]:
         watched = [times[watcher] for times in rounds]
         ratios = estimate(log_ratios(watched, unwatched))
-        low, high = t_interval(ratios)
         more = estimate([(with_it - without) / 1000 for with_it, without in zip(watched, unwatched, strict=True)])
+        if len(rounds) < _FEWEST_ROUNDS:
+            rows.append(f"| {watcher} | {ratios.speedup:.2f} | {more.log_ratio:+.0f} |")
+            continue
+        low, high = t_interval(ratios)
         half = student_critical(0.025, df=more.pairs - 1) * more.standard_error
         rows.append(
             f"| {watcher} | {ratios.speedup:.3f} [{low:.3f}, {high:.3f}] "

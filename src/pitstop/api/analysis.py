@@ -10,7 +10,7 @@ from pitstop.diagnose.findings import find_faults
 from pitstop.diagnose.pauses import find_pauses, is_inside
 from pitstop.diagnose.steps import find_steps, steps_per_epoch, training_loaders
 from pitstop.messages import say
-from pitstop.records import CATEGORIES, EventKind, Ledger, Run, Steps
+from pitstop.records import CATEGORIES, Ledger, Run, Steps
 from pitstop.records.results import (
     SCHEMA,
     BaselineMemory,
@@ -81,7 +81,7 @@ def profile_result(analysis: Analysis, *, run_folder: str | None, wall_s: float)
         ledger=shares,
         findings=find_faults(run.evidence, ledger, analysis.train_loaders, run.usage) if ledger else (),
         not_measured=tuple(not_measured),
-        overhead=_overhead(analysis),
+        overhead=Overhead(per_step_ns=None, share=None),  # see _not_measured
         step_times_ns=_step_times(steps) if steps else (),
         hot=_hot(run),
         run_folder=run_folder,
@@ -145,18 +145,6 @@ def _hot(run: Run) -> tuple[Shadow, ...]:
     return tuple(Shadow(where=where, share=count / total) for where, count in ranked[:_HOT_PLACES] if total)
 
 
-def _overhead(analysis: Analysis) -> Overhead:
-    """Return what the probe cost, from its own calibration of one record and one hook (in `run.end`), where it gave one."""
-    steps, main = analysis.steps, analysis.run.main
-    cost = getattr(analysis.run.end, "event_cost_ns", None)
-    if steps is None or main is None or not cost:
-        return Overhead(per_step_ns=None, share=None)
-    inside = [event for event in main.events if event.kind is not EventKind.MARK and event.end_ns <= steps.ends_ns[-1]]
-    per_step = cost * len(inside) / steps.count
-    mean = (steps.ends_ns[-1] - steps.start_ns) / steps.count
-    return Overhead(per_step_ns=round(per_step), share=per_step / mean if mean else None)
-
-
 def _not_measured(analysis: Analysis) -> list[NotMeasured]:
     run = analysis.run
     gaps: list[NotMeasured] = []
@@ -174,5 +162,7 @@ def _not_measured(analysis: Analysis) -> list[NotMeasured]:
         gaps.append(NotMeasured(what=say("profile.what_details", share=share), why=say("profile.why_details")))
     gaps.append(NotMeasured(what=say("profile.what_communication"), why=say("profile.not_yet")))
     gaps.append(NotMeasured(what=say("profile.what_logging"), why=say("profile.not_yet")))
+    if analysis.steps is not None:  # one run cannot tell its own speed from that without a probe
+        gaps.append(NotMeasured(what=say("profile.what_overhead"), why=say("profile.why_overhead")))
     gaps.extend(NotMeasured(what=say("profile.what_probe"), why=fault) for fault in run.faults)
     return gaps

@@ -91,7 +91,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Overhead(msgspec.Struct, frozen=True, kw_only=True):
-    """What the probe itself cost, estimated from its events: their number per step times the calibrated cost of one."""
+    """What the probe itself cost; None where it was not compared with a run without it."""
 
     per_step_ns: int | None
     share: float | None

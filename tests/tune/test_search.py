@@ -161,6 +161,16 @@ def test_what_was_found_is_proven_from_the_reserve_where_the_budget_does_not_do(
     assert ends[60 * 10**9].pairs == 3
 
 
+def test_what_a_search_that_was_cut_short_did_not_reach_is_not_put_down_to_the_budget():
+    busy = tune({"a": 1.5, "b": 1.2}, noise=Noise(busy_chance=1.0))
+    assert "--tolerate-load" in busy.finish.reason
+    failed = tune(
+        {"a": 1.5, "b": 1.2}, options=SearchOptions(budget_ns=600 * 10**9), failures={(): TrialOutcome.CRASHED}
+    )
+    for ended in (busy, failed):
+        assert {one.reason for one in ended.finish.verdicts} == {"not tried: the search ended before it"}
+
+
 def test_what_was_tried_on_top_only_says_what_it_brought_there():
     program = FewCores()
     machine = Machine(

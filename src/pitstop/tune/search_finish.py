@@ -29,6 +29,7 @@ _FAILED = {
 _OUT_OF_BUDGET = frozenset(
     {"search.budget_in_screening", "search.budget_before_check", "search.budget_before_confirmation"}
 )
+_CUT_SHORT = frozenset({"search.busy", "search.baseline_failed"})  # ends that have nothing to do with the time budget
 _CLEAR = 2.0  # standard errors
 _MIB = 1 << 20
 
@@ -51,7 +52,7 @@ def finish(facts: Facts, table: Table, *, why: str, confirmed: Confirming | None
         pairs=decision.pairs if decision else 0,
         numerics=numerics_of(chosen, proposals=facts.proposals),
         gates=report.gates if report else (),
-        verdicts=_verdicts(facts, table, confirmed=confirmed, chosen=chosen),
+        verdicts=_verdicts(facts, table, why=why, confirmed=confirmed, chosen=chosen),
         reason=_reason(facts, table, why, chosen=chosen),
         further_pairs=min(undecided) if undecided and not chosen else None,
         trials=len(facts.trials),
@@ -72,7 +73,9 @@ def _reason(facts: Facts, table: Table, why: str, *, chosen: Key) -> str:
     return say(why)
 
 
-def _verdicts(facts: Facts, table: Table, *, confirmed: Confirming | None, chosen: Key) -> tuple[Verdict, ...]:
+def _verdicts(
+    facts: Facts, table: Table, *, why: str, confirmed: Confirming | None, chosen: Key
+) -> tuple[Verdict, ...]:
     finalists = {one.key: one for one in (confirmed.finalists if confirmed else ())}
     singles = [(proposal.name,) for proposal in facts.proposals]
     sets = {key for key in (*table.runs, *(report.proposals for report in facts.reports), *finalists) if len(key) > 1}
@@ -81,6 +84,8 @@ def _verdicts(facts: Facts, table: Table, *, confirmed: Confirming | None, chose
         finalist = finalists.get(key)
         report = report_on(key, facts=facts)
         kind, reason = _judge(key, facts=facts, table=table, finalist=finalist, report=report, chosen=chosen)
+        if kind is None:
+            kind, reason = VerdictKind.UNDECIDED, _not_tried(key, facts=facts, table=table, why=why)
         estimate = table.estimates.get(key)
         decision = finalist.decision if finalist else None
         verdicts.append(
@@ -109,8 +114,8 @@ def _judge(
     finalist: Finalist | None,
     report: NumericsReport | None,
     chosen: Key,
-) -> tuple[VerdictKind, str]:
-    """Kind and reason, the gravest fact first: failed gate, failed run, confirmed, needs memory, screened, not tried."""
+) -> tuple[VerdictKind | None, str]:
+    """Kind and reason, the gravest fact first: failed gate, failed run, confirmed, needs memory, screened; None if not tried."""
     if report is not None and report.outcome != "passed":
         return VerdictKind.UNSAFE, _gate_reason(report)
     failure = (finalist.failure if finalist else None) or table.failures.get(key)
@@ -138,7 +143,7 @@ def _judge(
         return kind, say("search.screened", runs=estimate.runs)
     if table.busy.get(key):
         return VerdictKind.INVALID, say("search.always_busy", times=table.busy[key])
-    return VerdictKind.UNDECIDED, _not_tried(key, facts=facts, table=table)
+    return None, ""
 
 
 def _screened(estimate: ScreenEstimate, *, facts: Facts) -> VerdictKind:
@@ -173,7 +178,7 @@ def _gate_reason(report: NumericsReport) -> str:
     return say("search.gate_failed", gates=", ".join(gate.name for gate in report.gates if gate.passed is False) or "-")
 
 
-def _not_tried(key: Key, *, facts: Facts, table: Table) -> str:
+def _not_tried(key: Key, *, facts: Facts, table: Table, why: str) -> str:
     proposal: Proposal = next(one for one in facts.proposals if one.name == key[0])
     match passed_over(proposal, facts=facts, table=table) if len(key) == 1 else None:
         case "ceiling":
@@ -187,6 +192,8 @@ def _not_tried(key: Key, *, facts: Facts, table: Table) -> str:
             return say("search.on_top", others=others, ratio=f"{ratio:.2f}")
         case _ if any(set(key) < set(other) for other in table.runs):
             return say("search.only_together")
+        case _ if why in _CUT_SHORT:
+            return say("search.cut_short")
         case _:
             return say("search.not_tried")
 

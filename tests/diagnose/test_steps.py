@@ -45,6 +45,21 @@ def test_five_critic_updates_belong_to_one_generator_update():
     assert steps.micro_steps == 6
 
 
+def test_optimizers_that_follow_each_other_count_as_one():
+    """A new optimizer per fold, or one for each phase: all of their updates are steps."""
+    folds = [part for fold in (1, 2, 3) for part in [(F, 1), (FW, 1), (B, 0), (O, fold)] * 7]
+    steps = find_steps(timeline(*folds))
+    assert (steps.count, steps.micro_steps) == (21, 1)
+
+
+def test_pairs_of_optimizers_made_anew_keep_their_cycle():
+    pairs = [
+        part for first in (1, 3) for part in [(F, 1), (FW, 1), (B, 0), (O, first), (FW, 2), (B, 0), (O, first + 1)] * 5
+    ]
+    steps = find_steps(timeline(*pairs))
+    assert (steps.count, steps.micro_steps) == (10, 2)
+
+
 @pytest.mark.parametrize(
     ("loop", "clock"),
     [([(F, 1), (FW, 1), (B, 0)], "backward"), ([(F, 1), (FW, 1)], "forward"), ([(F, 1)], "fetch")],

@@ -29,6 +29,7 @@ def find_steps(events: Sequence[Event], *, evidence: Evidence | None = None) -> 
 
     Of several optimizers the one stepped least often paces the loop (a GAN with five critic updates per generator update has
     one step per generator update); among equals the one that first steps last, so that the step holds the whole cycle.
+    Optimizers that follow each other (one per phase, fold or restart) count as one.
     """
     thread = training_thread(events)
     ordered = sorted(
@@ -38,8 +39,8 @@ def find_steps(events: Sequence[Event], *, evidence: Evidence | None = None) -> 
     for kind, clock in _CLOCKS:
         enders = [event for event in ordered if event.kind is kind]
         if clock == "optimizer" and enders:
-            leader = _leader(enders)
-            enders = [event for event in enders if event.arg == leader]
+            leaders = _leaders(enders)
+            enders = [event for event in enders if event.arg in leaders]
         if enders:
             return _steps(ordered, enders, clock, evidence)
     return None
@@ -91,12 +92,25 @@ def steps_per_epoch(steps: Steps, evidence: Evidence, loaders: frozenset[int] = 
     return None
 
 
-def _leader(enders: Sequence[Event]) -> int:
+def _leaders(enders: Sequence[Event]) -> tuple[int, ...]:
+    """Return the optimizers that pace the loop, one after the other; `enders` in time order."""
     counts = Counter(event.arg for event in enders)
     first_seen = {event.arg: event.end_ns for event in reversed(enders)}
-    busiest = max(counts.values())
-    eligible = [name for name, count in counts.items() if count >= max(1, _LEADER_MIN_SHARE * busiest)]
-    return min(eligible, key=lambda name: (counts[name], -first_seen[name]))
+    last_seen = {event.arg: event.end_ns for event in enders}
+    successions: list[
+        list[int]
+    ] = []  # each optimizer joins the first one whose last member has stepped for the last time
+    for name in sorted(first_seen, key=lambda name: first_seen[name]):
+        free = next((one for one in successions if last_seen[one[-1]] < first_seen[name]), None)
+        if free is None:
+            successions.append([name])
+        else:
+            free.append(name)
+    steps = [sum(counts[name] for name in names) for names in successions]
+    least = _LEADER_MIN_SHARE * max(steps)
+    eligible = [at for at, count in enumerate(steps) if count >= max(1, least)]
+    leading = min(eligible, key=lambda at: (steps[at], -first_seen[successions[at][0]]))
+    return tuple(successions[leading])
 
 
 def _steps(ordered: Sequence[Event], enders: Sequence[Event], clock: StepClock, evidence: Evidence | None) -> Steps:

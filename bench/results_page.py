@@ -15,8 +15,9 @@ HEAD = f"""# Outside programs
 Written by `bench/run_programs.py`; do not edit. Programs of pytorch/examples at commit `{COMMIT[:12]}`, unmodified, on data made by
 `bench/programs` (no download), each tuned once by `pitstop tune` on two cores without a GPU. The speed-up is original time / patched
 time: of whole programs with nothing of pitstop in them ("whole"), or by the step clock where these did not fit the budget; brackets hold
-the 95 % interval. "Patched" is what would be handed over: where nothing is confirmed, the program stays as it is. Where the interval of whole programs includes 1,
-only the steps are shown to be faster: start-up and compiling, which short programs do not earn back, may take it all.
+the 95 % interval. "Patched" is what would be handed over: where nothing is confirmed, the program stays as it is. Where the interval of
+whole programs includes 1, only the steps are shown to be faster: start-up and compiling, which short programs do not earn back, may
+take it all.
 """
 NOT_RUN = "not run yet"
 LEAST_SHARE = 0.03  # of the step; smaller categories are not listed

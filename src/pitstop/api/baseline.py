@@ -8,10 +8,12 @@ import msgspec
 
 from pitstop.api.analysis import Analysis, analyse
 from pitstop.api.bench import Bench, error_tail
+from pitstop.diagnose.steps import find_steps
 from pitstop.errors import CouldNotMeasure, ProgramFailed
 from pitstop.measure.probe_folder import ProbeConfig
 from pitstop.records import Change, EventKind, Run, Steps
 from pitstop.tune.reading import out_of_memory
+from pitstop.tune.search_actions import Length
 from pitstop.tune.window import MIN_STEPS, Window, plan_window
 
 __all__ = ["Baseline", "observe_baseline"]
@@ -24,6 +26,7 @@ _OBSERVE_STEPS = 12
 # Shares of the budget: until the first step there must be, and what one timing window may take.
 _START_SHARE = 0.5
 _WINDOW_SHARE = 1 / 100
+_LENGTH_SLACK = 1.5  # a run for the program's length may take so much longer than steps like those observed
 _WINDOW_NS = (3_000_000_000, 20_000_000_000)
 
 
@@ -34,6 +37,12 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
     window: Window
     stop_after: int  # the window's end in the probe's own count of steps, which follows the first optimizer
     ends_by_itself: bool  # the program ended before it was stopped
+
+    @property
+    def length(self) -> Length:
+        """How many steps the program is known to make."""
+        seen = self.analysis.steps.count if self.analysis.steps is not None else 0
+        return Length(steps=max(seen, self.window.stop_after), ended=self.ends_by_itself)
 
 
 def observe_baseline(bench: Bench, *, budget_s: float, cpus: int) -> Baseline:
@@ -71,6 +80,26 @@ def observe_baseline(bench: Bench, *, budget_s: float, cpus: int) -> Baseline:
         window=window,
         stop_after=_in_probe_steps(analysis, window.stop_after),
         ends_by_itself=not stopped and not run.timed_out,
+    )
+
+
+def measure_length(bench: Bench, *, baseline: Baseline, steps: int) -> Length:
+    """Run the unchanged program until it has made `steps` steps, or to its own end before; a run that fails says nothing of its end."""
+    observed = baseline.analysis
+    step_s = (observed.steps.steady_mean_ns if observed.steps else 0.0) / 1e9
+    config = ProbeConfig(mode="clock", stop_after_steps=_in_probe_steps(observed, steps), project_root=str(bench.root))
+    run, _folder = bench.run(
+        "length",
+        change=Change(),
+        probe=config,
+        timeout_s=_LENGTH_SLACK * ((bench.baseline_wall_s or 0.0) + steps * step_s),
+    )
+    counted = find_steps(run.main.events if run.main else ())
+    stopped = run.end is not None and run.end.reason == "stopped"
+    return Length(
+        steps=counted.count if counted else 0,
+        ended=not (stopped or run.timed_out or run.exit_code),
+        wall_ns=run.ended_ns - run.started_ns,
     )
 
 

@@ -78,7 +78,7 @@ def _prescription(setup: Setup, *, finish: Finish, change: Change, patched: Patc
         equivalence=finish.gates,
         patch=patch,
         patched=patched,
-        break_even_steps=break_even_steps(trials, chosen=finish.chosen),
+        break_even_steps=break_even_steps(trials, chosen=finish.chosen, warm_steps=setup.baseline.window.first),
         diff=diff,
         command=command,
         env=env,

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from pitstop.api.baseline import Baseline, measure_length
 from pitstop.api.confirm import confirm_to_the_end, metric_pattern
 from pitstop.api.deliver import deliver
 from pitstop.api.numerics import NumericsBench
@@ -17,7 +18,16 @@ from pitstop.records import Change, Proposal, Trial
 from pitstop.records.results import TuneResult
 from pitstop.treat import CannotEdit, build_change
 from pitstop.tune.search import next_action, observe, replay
-from pitstop.tune.search_actions import CheckNumerics, Finish, Measure, NumericsReport, Observation, SearchOptions
+from pitstop.tune.search_actions import (
+    CheckNumerics,
+    Finish,
+    Length,
+    Measure,
+    MeasureLength,
+    NumericsReport,
+    Observation,
+    SearchOptions,
+)
 from pitstop.tune.search_progress import Progress, describe
 
 __all__ = ["ProgressSink", "TuneRequest", "tune_program"]
@@ -44,6 +54,7 @@ class TuneRequest(msgspec.Struct, frozen=True, kw_only=True):
     confirm: bool = False
     metric: str | None = None
     seed_option: str | None = None
+    job_steps: int | None = None
     resume: bool = False
     more_memory: bool = False
     allow_network: bool = False
@@ -85,12 +96,17 @@ def tune_program(request: TuneRequest, *, progress: ProgressSink) -> TuneResult:
     )
 
 
-def search_options(request: TuneRequest, *, budget_s: float, spent_s: float) -> SearchOptions:
+def search_options(request: TuneRequest, *, baseline: Baseline, budget_s: float, spent_s: float) -> SearchOptions:
     """Return the search's options for `request`, `spent_s` of whose budget the observation has already cost."""
+    length = baseline.length
+    if request.job_steps is not None:
+        length = Length(steps=max(request.job_steps, length.steps), ended=True)
     options = SearchOptions(
         margin=request.margin,
         budget_ns=round(max(1.0, budget_s * _SEARCH_SHARE - spent_s) * 1e9),
         reserve_ns=round(budget_s * (1 - _SEARCH_SHARE) * 1e9),
+        warm_steps=baseline.window.first,
+        length=length,
     )
     if request.more_memory:
         options = msgspec.structs.replace(options, memory_bytes=1 << 62, device_memory_share=float("inf"))
@@ -103,12 +119,13 @@ def _search(setup: Setup, request: TuneRequest, *, progress: ProgressSink, began
     Returns the end, and the margin that it promises: a resumed tune keeps the one with which it began.
     """
     spent_s = time.monotonic() - began
-    options = setup.options(search_options(request, budget_s=setup.budget_s, spent_s=spent_s))
+    options = setup.options(search_options(request, baseline=setup.baseline, budget_s=setup.budget_s, spent_s=spent_s))
     search = replay(setup.proposals, setup.journal.observations(Observation), options=options)
     numerics = NumericsBench(setup.bench, baseline=setup.baseline)
     performers: Mapping[type, Callable[..., Observation]] = {
         Measure: lambda action: _measure(setup, action),
         CheckNumerics: lambda action: _check(setup, numerics, action),
+        MeasureLength: lambda action: measure_length(setup.bench, baseline=setup.baseline, steps=action.steps),
     }
     while not isinstance(action := next_action(search), Finish):
         progress(_describe_action(action), describe(search))
@@ -118,7 +135,9 @@ def _search(setup: Setup, request: TuneRequest, *, progress: ProgressSink, began
     return action, options.margin
 
 
-def _describe_action(action: Measure | CheckNumerics) -> str:
+def _describe_action(action: Measure | CheckNumerics | MeasureLength) -> str:
+    if isinstance(action, MeasureLength):
+        return say("tune.phase_length", steps=action.steps)
     name = " + ".join(action.proposals) or say("tune.baseline_is")
     if isinstance(action, CheckNumerics):
         return say("tune.phase_numerics", name=name)

@@ -9,11 +9,11 @@ from pitstop.records import Trial
 __all__ = ["break_even_steps"]
 
 
-def break_even_steps(trials: Sequence[Trial], *, chosen: tuple[str, ...]) -> int | None:
+def break_even_steps(trials: Sequence[Trial], *, chosen: tuple[str, ...], warm_steps: int = 0) -> int | None:
     """Return the step at which original and patched program are equally far, or None where nothing was chosen or saved.
 
     The start of the change is taken from its first trial, whose compiler cache was empty: that is what the user's first run pays.
-    `first_ns` is the time from process start to the window, so the steps before the window count with what they cost.
+    `first_ns` is the time from process start to the window, so the `warm_steps` before the window count with what they cost.
     """
     base = [
         trial
@@ -30,5 +30,4 @@ def break_even_steps(trials: Sequence[Trial], *, chosen: tuple[str, ...]) -> int
     extra_ns = cold - statistics.fmean(trial.first_ns or 0 for trial in base)
     if saved_ns <= 0:
         return None
-    # The first steps of both sides lie before their windows, already in first_ns.
-    return max(0, math.ceil(extra_ns / saved_ns))
+    return warm_steps + math.ceil(extra_ns / saved_ns) if extra_ns > 0 else 0

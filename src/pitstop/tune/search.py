@@ -1,14 +1,15 @@
 """The search: which trial next, and when to stop. A pure state machine.
 
     start(proposals) -> Search
-    observe(search, trial or numerics report) -> Search
-    next_action(search) -> Measure | CheckNumerics | Finish
+    observe(search, trial, numerics report or length) -> Search
+    next_action(search) -> Measure | CheckNumerics | MeasureLength | Finish
 
 States and their transitions; all but Confirming are decided anew from the facts after each observation, and replaying the
 observations of a journal rebuilds the state exactly:
 
     Screening   baselines first, then candidates between baselines       -> Combining when no single one is worth a trial
-    Combining   sets of survivors                                        -> Gating with finalists, or Finished (nothing pays)
+    Combining   sets of survivors; then the program's length, where the
+                choice hangs on it                                       -> Gating with finalists, or Finished (nothing pays)
     Gating      numerics checks of the finalists                         -> Confirming, or Combining without what failed
     Confirming  pairs in fresh processes, with looks                     -> Finished, or Combining if all crash at once
     Finished    the action is Finish
@@ -20,7 +21,15 @@ import msgspec
 
 from pitstop.records import Proposal, Trial
 from pitstop.tune import search_confirming as confirming
-from pitstop.tune.search_actions import Action, CheckNumerics, Finish, Measure, Observation, SearchOptions
+from pitstop.tune.search_actions import (
+    Action,
+    CheckNumerics,
+    Finish,
+    Measure,
+    MeasureLength,
+    Observation,
+    SearchOptions,
+)
 from pitstop.tune.search_confirming import Confirming
 from pitstop.tune.search_facts import Facts, add, tabulate
 from pitstop.tune.search_phases import Finished, Phase, Screening, plan
@@ -76,6 +85,6 @@ def _settle(facts: Facts, phase: Phase) -> Search:
     table = tabulate(facts)
     while True:
         following = plan(facts, table, phase)
-        if isinstance(following, Measure | CheckNumerics | Finish):
+        if isinstance(following, Measure | CheckNumerics | MeasureLength | Finish):
             return Search(facts=facts, phase=phase, action=following)
         phase = following

@@ -6,10 +6,29 @@ import msgspec
 
 from pitstop.records import Gate, Numerics, Trial, Verdict
 
-__all__ = ["Action", "CheckNumerics", "Finish", "Key", "Measure", "NumericsReport", "Observation", "SearchOptions"]
+__all__ = [
+    "Action",
+    "CheckNumerics",
+    "Finish",
+    "Key",
+    "Length",
+    "Measure",
+    "MeasureLength",
+    "NumericsReport",
+    "Observation",
+    "SearchOptions",
+]
 
 Key = tuple[str, ...]  # names of proposals applied together, in the order they were proposed; () is the baseline
 GIB = 1 << 30
+
+
+class Length(msgspec.Struct, frozen=True, kw_only=True, tag="length", tag_field="kind"):
+    """How many steps the program makes: so many in all where it `ended` by itself, else so many and nobody knows how many more."""
+
+    steps: int = 0
+    ended: bool = False
+    wall_ns: int = 0
 
 
 class SearchOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +48,8 @@ class SearchOptions(msgspec.Struct, frozen=True, kw_only=True):
     busy_repeats: int = 3  # how often in a row a trial on a busy machine is repeated
     numerics_runs: int = 6  # cost of one numerics check in trials, until one was seen
     most_trials: int = 400
+    warm_steps: int = 0  # steps before the window, which `Trial.first_ns` covers
+    length: Length = Length()  # what is known at the beginning
 
 
 class Measure(msgspec.Struct, frozen=True, kw_only=True, tag="measure", tag_field="kind"):
@@ -43,6 +64,12 @@ class CheckNumerics(msgspec.Struct, frozen=True, kw_only=True, tag="check", tag_
     """Make the equivalence runs of these proposals together and judge them."""
 
     proposals: Key
+
+
+class MeasureLength(msgspec.Struct, frozen=True, kw_only=True, tag="measure-length", tag_field="kind"):
+    """Run the unchanged program until it has made so many steps, to see whether it does."""
+
+    steps: int
 
 
 class Finish(msgspec.Struct, frozen=True, kw_only=True, tag="finish", tag_field="kind"):
@@ -87,5 +114,5 @@ class NumericsReport(msgspec.Struct, frozen=True, kw_only=True, tag="numerics", 
         return "passed" if self.gates and all(gate.passed for gate in self.gates) else "not-made"
 
 
-Action = Measure | CheckNumerics | Finish
-Observation = Trial | NumericsReport
+Action = Measure | CheckNumerics | MeasureLength | Finish
+Observation = Trial | NumericsReport | Length

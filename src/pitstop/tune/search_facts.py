@@ -1,13 +1,13 @@
 """Everything observed so far, and the table that screening and combining read: one pass over the observations."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from pitstop.records import Numerics, Proposal, Trial, TrialOutcome
 from pitstop.stats.screening import ScreenEstimate, TimedRun, noise_sd, screen
-from pitstop.tune.search_actions import Key, NumericsReport, Observation, SearchOptions
+from pitstop.tune.search_actions import Key, Length, NumericsReport, Observation, SearchOptions
 
 __all__ = ["Facts", "Table", "add", "canonical", "log_cost_ratio", "numerics_of", "tabulate"]
 
@@ -24,7 +24,13 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     options: SearchOptions
     trials: tuple[Trial, ...] = ()
     reports: tuple[NumericsReport, ...] = ()
+    lengths: tuple[Length, ...] = ()
     spent_ns: int = 0
+
+    @property
+    def length(self) -> Length:
+        """What is known of the program's length."""
+        return max((self.options.length, *self.lengths), key=lambda one: (one.ended, one.steps))
 
     @property
     def left_ns(self) -> float:
@@ -47,6 +53,10 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     busy: dict[Key, int]  # invalid trials in a row, so far, at the end
     wall_ns: dict[Key, float]  # expected cost of another trial
     first_wall_ns: dict[Key, float]  # cost of the first trial, compiling included
+    step_ns: float  # a step of the baseline; nan without one
+    start_ns: dict[
+        Key, float
+    ]  # from process start to the window: the baseline's mean, else the first trial's, caches empty
     extra_bytes: dict[Key, int]  # peak memory above the baseline's
     over_memory: frozenset[Key]
     since_baseline: int  # trials since the last baseline
@@ -64,6 +74,9 @@ def canonical(names: Iterable[str], *, proposals: tuple[Proposal, ...]) -> Key:
 
 def add(facts: Facts, observation: Observation) -> Facts:
     """Return the facts with one more observation, its set of proposals in canonical order."""
+    if isinstance(observation, Length):
+        spent_ns = facts.spent_ns + observation.wall_ns
+        return msgspec.structs.replace(facts, lengths=(*facts.lengths, observation), spent_ns=spent_ns)
     key = canonical(observation.proposals, proposals=facts.proposals)
     observation = msgspec.structs.replace(observation, proposals=key)
     spent_ns = facts.spent_ns + observation.wall_ns
@@ -127,6 +140,8 @@ def tabulate(facts: Facts) -> Table:
         busy=busy,
         wall_ns=_repeat_costs(facts.trials),
         first_wall_ns={key: float(values[0]) for key, values in walls.items()},
+        step_ns=_mean([trial.ns_per_step for trial in measured if not trial.proposals]),
+        start_ns=_starts(measured),
         extra_bytes=extra_bytes,
         over_memory=over_memory,
         since_baseline=since_baseline,
@@ -153,6 +168,19 @@ def _repeat_costs(trials: Iterable[Trial]) -> dict[Key, float]:
             compiling = max(0.0, (runs[0].first_ns or 0) - usual_start)
             costs[key] = runs[0].wall_ns - _SAVED_BY_CACHE * compiling
     return costs
+
+
+def _starts(measured: list[Trial]) -> dict[Key, float]:
+    starts: dict[Key, list[int]] = {}
+    for trial in measured:
+        if trial.first_ns is not None:
+            starts.setdefault(trial.proposals, []).append(trial.first_ns)
+    return {key: float(seen[0]) if key else _mean(seen) for key, seen in starts.items()}
+
+
+def _mean(values: Sequence[float | None]) -> float:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else math.nan
 
 
 def is_measured(trial: Trial) -> bool:

@@ -11,7 +11,8 @@ from pitstop.tune.search_actions import Finish, Key, NumericsReport
 from pitstop.tune.search_budget import budget_that_would_do_ns
 from pitstop.tune.search_confirming import Confirming, Finalist, winner
 from pitstop.tune.search_facts import Facts, Table, numerics_of
-from pitstop.tune.search_gating import gated, report_on
+from pitstop.tune.search_gating import excluded_by_gates, gated, report_on
+from pitstop.tune.search_length import outrun
 from pitstop.tune.search_screening import passed_over
 
 __all__ = ["finish"]
@@ -67,6 +68,8 @@ def _reason(facts: Facts, table: Table, why: str, *, chosen: Key) -> str:
         return say(why, how=_failure(failed))
     if why == "search.done":
         return say("search.confirmed" if chosen else "search.not_confirmed", margin=f"{facts.options.margin:.0%}")
+    if why == "search.too_short":
+        return say(why, steps=facts.length.steps)
     if why in _OUT_OF_BUDGET and not chosen:
         minutes = math.ceil(budget_that_would_do_ns(facts, table) / 60e9)
         return say("search.with_more", why=say(why), minutes=minutes)
@@ -79,11 +82,16 @@ def _verdicts(
     finalists = {one.key: one for one in (confirmed.finalists if confirmed else ())}
     singles = [(proposal.name,) for proposal in facts.proposals]
     sets = {key for key in (*table.runs, *(report.proposals for report in facts.reports), *finalists) if len(key) > 1}
+    unsafe, forbidden = excluded_by_gates(facts)
+    late = outrun(facts, table, unsafe=unsafe, forbidden=forbidden)
     verdicts = []
     for key in (*singles, *sorted(sets)):
         finalist = finalists.get(key)
         report = report_on(key, facts=facts)
         kind, reason = _judge(key, facts=facts, table=table, finalist=finalist, report=report, chosen=chosen)
+        if kind is VerdictKind.FASTER and finalist is None and math.isfinite(late.get(key, math.inf)):
+            after, runs = round(late[key]), table.estimates[key].runs
+            reason = say("search.too_late", after=after, has=facts.length.steps, runs=runs)
         if kind is None:
             kind, reason = VerdictKind.UNDECIDED, _not_tried(key, facts=facts, table=table, why=why)
         estimate = table.estimates.get(key)

@@ -10,7 +10,7 @@ import msgspec
 from pitstop.records import TrialOutcome
 from pitstop.stats.screening import ScreenEstimate
 from pitstop.tune import search_confirming as confirming
-from pitstop.tune.search_actions import Action, CheckNumerics, Key, Measure, NumericsReport
+from pitstop.tune.search_actions import Action, CheckNumerics, Key, Measure, MeasureLength, NumericsReport
 from pitstop.tune.search_budget import (
     affordable_looks,
     can_screen,
@@ -24,6 +24,7 @@ from pitstop.tune.search_confirming import Confirming, Finalist
 from pitstop.tune.search_facts import Facts, Table, canonical, is_measured
 from pitstop.tune.search_finish import finish
 from pitstop.tune.search_gating import clear, excluded_by_gates, report_on
+from pitstop.tune.search_length import outrun, steps_to_know, too_late
 from pitstop.tune.search_ranking import best_known, choose_finalists, ranked
 from pitstop.tune.search_screening import clearly_pays, everything, groups_of, next_single, survivors, untried
 from pitstop.tune.search_walk import Unknown, View, Wanted, walk
@@ -103,7 +104,7 @@ def _crowds_out_combination(wanted: Key, *, facts: Facts, table: Table) -> bool:
     Together they gain more than what is left to screen is likely to, and what is left is tried on top of them; the reserve of
     `can_screen` is for the best single only.
     """
-    excluded, _forbidden = excluded_by_gates(facts)
+    excluded = _view(facts, table).excluded
     sure = [
         key for key in survivors(facts, table, excluded=excluded) if clearly_pays(table.estimates[key], facts=facts)
     ]
@@ -143,10 +144,19 @@ def _plan_combining(facts: Facts, table: Table) -> Action | Phase:
     if _lacks_closing_baseline(facts, table, found):
         return _measure((), table=table)
     if not found:
-        if facts.left_ns < math.inf and untried(facts, table):
-            return Finished(why="search.budget_in_screening")
-        return Finished(why="search.unsafe_only" if view.excluded or view.forbidden else "search.nothing_pays")
+        return Finished(why=_why_nothing(facts, table, view))
+    unsafe, forbidden = excluded_by_gates(facts)
+    if steps := steps_to_know(found, facts=facts, table=table, unsafe=unsafe, forbidden=forbidden):
+        return MeasureLength(steps=steps)
     return Gating(finalists=choose_finalists(found, view=view))
+
+
+def _why_nothing(facts: Facts, table: Table, view: View) -> str:
+    if facts.left_ns < math.inf and untried(facts, table):
+        return "search.budget_in_screening"
+    if any(excluded_by_gates(facts)):
+        return "search.unsafe_only"
+    return "search.too_short" if view.excluded or view.forbidden else "search.nothing_pays"
 
 
 def _plan_gating(facts: Facts, table: Table, phase: Gating) -> Action | Phase:
@@ -214,8 +224,11 @@ def _baseline_trouble(facts: Facts, table: Table) -> Finished | None:
 
 
 def _view(facts: Facts, table: Table) -> View:
-    excluded, forbidden = excluded_by_gates(facts)
-    return View(facts=facts, table=table, excluded=excluded, forbidden=forbidden)
+    """Return what the walks may look at, without what failed a gate and what the program is too short for."""
+    unsafe, forbidden = excluded_by_gates(facts)
+    late = outrun(facts, table, unsafe=unsafe, forbidden=forbidden)
+    excluded = unsafe | too_late(facts, table, outrun=late)
+    return View(facts=facts, table=table, excluded=excluded, forbidden=forbidden | set(late))
 
 
 def _best(facts: Facts, table: Table) -> Key:

@@ -35,7 +35,7 @@ class Unknown(msgspec.Struct, frozen=True):
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
-    """What a walk may look at. `excluded` proposals and `forbidden` sets failed a numerics gate."""
+    """What a walk may look at. `excluded` proposals and `forbidden` sets failed a numerics gate, or the program is too short for them."""
 
     facts: Facts
     table: Table

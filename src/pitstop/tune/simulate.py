@@ -17,7 +17,9 @@ from pitstop.tune.search_actions import (
     CheckNumerics,
     Finish,
     Key,
+    Length,
     Measure,
+    MeasureLength,
     NumericsReport,
     Observation,
     SearchOptions,
@@ -55,7 +57,7 @@ class Machine:
 
     A set fails if any proposal in it is in `failures`, or if the set itself is; so with `unsafe`. `cost`: wall time of
     the trial beyond the steps, relative to a baseline trial (slow to start: 1.0 doubles it); `compiling`: the same, of a set's first
-    trial only, since the next finds the compiler's cache filled; `check_cost`: of a numerics check likewise.
+    trial only, since the next finds the compiler's cache filled; `check_cost`: of a numerics check likewise. `steps`: the program's length.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Machine:
         compiling: Mapping[str, float] | None = None,
         check_cost: float = 4.0,
         peak_bytes: int = 4 << 30,
+        steps: int = 1_000_000,
     ) -> None:
         self._landscape = landscape
         self._rng = rng
@@ -83,11 +86,16 @@ class Machine:
         self._compiled: set[Key] = set()
         self._check_cost = check_cost
         self._peak_bytes = peak_bytes
+        self._steps = steps
         self._level = 0.0
         self._runs = int(rng.integers(len(self._noise.recorded))) if self._noise.recorded else 0
 
-    def answer(self, action: Measure | CheckNumerics) -> Observation:
+    def answer(self, action: Measure | CheckNumerics | MeasureLength) -> Observation:
         """Return what the machine makes of one action."""
+        if isinstance(action, MeasureLength):
+            steps = min(self._steps, action.steps)
+            wall_ns = round((_START * _STEPS + steps) * _STEP_NS)
+            return Length(steps=steps, ended=steps == self._steps, wall_ns=wall_ns)
         return self._trial(action.proposals) if isinstance(action, Measure) else self._check(action.proposals)
 
     def _trial(self, key: Key) -> Trial:

@@ -123,7 +123,7 @@ def test_a_run_that_failed_leaves_the_choice_as_it_was():
 def test_a_length_is_replayed_from_the_journal():
     tuned = tune({"layout": 1.2, "compile": 1.5}, steps=200)
     packed = [msgspec.msgpack.encode(one) for one in tuned.observations]
-    from pitstop.tune.search_actions import Observation  # noqa: PLC0415  a union, for the decoder only
+    from pitstop.tune.search_actions import Observation
 
     again = replay(PROPOSALS, [msgspec.msgpack.decode(one, type=Observation) for one in packed])
     assert again.action == tuned.finish

@@ -12,8 +12,15 @@ from pitstop.records import Program
 
 @pytest.mark.parametrize(
     ("left_s", "baseline_s", "timeout_s"),
-    [(None, 5.0, 180.0), (1000.0, 5.0, 180.0), (120.0, 5.0, 120.0), (-20.0, 5.0, 90.0), (10.0, 60.0, 240.0)],
-    ids=["no budget", "ample", "less left than a hang is given", "none left", "a long program"],
+    [
+        (None, 5.0, 180.0),
+        (1000.0, 5.0, 180.0),
+        (120.0, 5.0, 120.0),
+        (-20.0, 5.0, 90.0),
+        (400.0, 60.0, 240.0),
+        (10.0, 100.0, 150.0),
+    ],
+    ids=["no budget", "ample", "less left than a hang is given", "none left", "a long program", "and little left"],
 )
 def test_a_trial_that_hangs_does_not_outlive_the_budget_by_much(tmp_path, left_s, baseline_s, timeout_s):
     program = Program(argv=("python", "x.py"), cwd=str(tmp_path))

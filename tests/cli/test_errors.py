@@ -1,5 +1,6 @@
 """Wrong use and bad input: one clear line in the user's language, the right exit code, never a traceback of ours."""
 
+import json
 import sys
 
 import pytest
@@ -45,6 +46,10 @@ def test_errors_are_said_in_chinese_too(pitstop):
 def test_an_unknown_option_or_language_is_wrong_use(pitstop):
     assert pitstop("tune", "--no-such-option").returncode == 2
     assert pitstop("tune", "--budget", "soon", "--", PYTHON, "-c", "pass").returncode == 2
+    assert pitstop("tune", "--budget", "10", "--", PYTHON, "-c", "pass").returncode == 2, "ten what?"
+    no_option = pitstop("tune", "--confirm", "--seed-option", "seed", "--", PYTHON, "-c", "pass")
+    assert no_option.returncode == 2
+    assert "--seed" in last_line(no_option.stderr)
     assert pitstop("tune", "--only", "magic", "--", PYTHON, "-c", "pass").returncode == 2
     nothing_left = pitstop("tune", "--only", "compile", "--skip", "compile", "--", PYTHON, "-c", "pass")
     assert nothing_left.returncode == 2
@@ -69,15 +74,19 @@ def test_a_folder_that_cannot_be_written_is_said(pitstop, tmp_path):
     [
         ("print('started'); raise RuntimeError('no data here')", 3, "no data here"),
         ("import sys; sys.exit('usage: train.py --data DIR')", 3, "usage: train.py --data DIR"),
+        ("raise SystemExit(5)", 3, "wrote nothing to standard error"),
         ("print('nothing to do with training')", 4, "does not use PyTorch"),
     ],
 )
 def test_a_program_that_cannot_be_tuned_ends_with_one_line_after_its_own(pitstop, tmp_path, source, code, words):
     (tmp_path / "train.py").write_text(source)
-    done = pitstop("tune", "--", PYTHON, "train.py")
+    done = pitstop("tune", "--json", "out.json", "--", PYTHON, "train.py")
     assert done.returncode == code
     assert last_line(done.stderr).startswith("pitstop: ")
     assert words in done.stderr
+    told = json.loads((tmp_path / "out.json").read_bytes())
+    assert told["exit_code"] == code, "whoever reads only the file finds the end there"
+    assert told["message"] in last_line(done.stderr)
 
 
 @pytest.mark.torch

@@ -45,6 +45,46 @@ def test_a_signal_is_128_plus_its_number(pitstop, tmp_path):
 
 
 @pytest.mark.torch
+@pytest.mark.parametrize(
+    ("ending", "code", "words"),
+    [
+        ("raise ValueError('no such label')", 1, "ValueError: no such label"),
+        ("raise torch.OutOfMemoryError('CUDA out of memory.')", 1, "smaller batch"),
+        ("bytearray(1 << 60)", 1, "smaller batch"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", 137, "when memory runs out"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", 143, "SIGTERM"),
+        ("import sys; sys.exit(7)", 7, "exit code 7"),
+    ],
+)
+def test_a_failing_program_is_said_to_have_failed_and_what_it_did_before_is_shown(
+    pitstop, tmp_path, ending, code, words
+):
+    (tmp_path / "train.py").write_text(training(steps=12) + ending + "\n")
+    done = pitstop("profile", "--json", "out.json", "--html", "out.html", "--", PYTHON, "train.py")
+    assert done.returncode == code
+    report = done.stderr[done.stderr.index("%") :]
+    assert words in " ".join(report.split())
+    assert words in (tmp_path / "out.html").read_text()
+    result = json.loads((tmp_path / "out.json").read_bytes())
+    assert result["program"]["out_of_memory"] == (words == "smaller batch")
+    assert result["ledger"]
+
+
+@pytest.mark.torch
+def test_too_few_steps_are_said_to_be_too_few(pitstop, tmp_path):
+    (tmp_path / "train.py").write_text(training(steps=4))
+    done = pitstop("profile", "--", PYTHON, "train.py")
+    assert done.returncode == 0
+    assert "made 4 steps" in done.stderr
+
+
+def test_a_command_without_anything_to_measure_has_no_empty_section(pitstop):
+    done = pitstop("profile", "--", "true")
+    assert done.returncode == 0
+    assert "The run" not in done.stderr
+
+
+@pytest.mark.torch
 def test_a_stored_run_is_reported_again(pitstop, tmp_path):
     (tmp_path / "train.py").write_text(training(steps=40))
     pitstop("profile", "--", PYTHON, "train.py")

@@ -23,6 +23,7 @@ from pitstop.records.results import (
 )
 from pitstop.report import numbers
 from pitstop.stats.percentiles import percentile
+from pitstop.tune.reading import out_of_memory
 
 __all__ = ["Analysis", "analyse", "profile_result"]
 
@@ -60,6 +61,7 @@ def profile_result(analysis: Analysis, *, run_folder: str | None, wall_s: float)
     """Return the value behind every report of one run."""
     run, ledger, steps = analysis.run, analysis.ledger, analysis.steps
     environment = run.evidence.environment
+    error = run.end.error if run.end else None
     not_measured = _not_measured(analysis)
     shares = {category: ledger.share(category) for category in CATEGORIES} if ledger else {}
     return ProfileResult(
@@ -70,6 +72,8 @@ def profile_result(analysis: Analysis, *, run_folder: str | None, wall_s: float)
             exit_code=run.exit_code,
             python=environment.python if environment else None,
             torch=environment.torch if environment else None,
+            error=error,
+            out_of_memory=run.over_memory or bool(run.exit_code and out_of_memory(error or "")),
         ),
         steps=_step_statistics(analysis),
         memory=BaselineMemory(

@@ -109,6 +109,8 @@ def _usable_steps(run: Run, folder: Path, *, analysis: Analysis, waited_s: float
     last_line = tail.strip().splitlines()[-1] if tail.strip() else ""
     if run.over_memory or (run.exit_code and out_of_memory(tail)):
         raise ProgramFailed("tune.out_of_memory", last_line=last_line, program_output=tail)
+    if run.exit_code and not run.timed_out and not last_line:
+        raise ProgramFailed("tune.program_failed_silently", exit_code=run.exit_code)
     if run.exit_code and not run.timed_out:
         raise ProgramFailed("tune.program_failed", exit_code=run.exit_code, last_line=last_line, program_output=tail)
     if analysis.steps is not None:

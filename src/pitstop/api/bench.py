@@ -22,7 +22,9 @@ _TAIL_BYTES = 4000
 # A trial takes what the baseline took and what compiling may add; past this it hangs.
 _TIMEOUT_FACTOR = 4.0
 _TIMEOUT_FLOOR_S = 180.0
-_LEAST_TIMEOUT_S = 90.0  # where the budget has less left: compiling may take a minute
+# Where the budget has less left: compiling may take a minute, and what the baseline took, with some more, is no hanging.
+_LEAST_TIMEOUT_S = 90.0
+_LEAST_TIMEOUT_FACTOR = 1.5
 # The machine keeps this much for everybody else.
 _MEMORY_SHARE = 0.9
 
@@ -111,7 +113,8 @@ class Bench:
     def _timeout_s(self) -> float:
         usual_s = _TIMEOUT_FACTOR * (self.baseline_wall_s or 0.0)
         left_s = math.inf if self.ends_s is None else self.ends_s - time.monotonic()
-        return max(usual_s, min(_TIMEOUT_FLOOR_S, max(_LEAST_TIMEOUT_S, left_s)))
+        least_s = max(_LEAST_TIMEOUT_S, _LEAST_TIMEOUT_FACTOR * (self.baseline_wall_s or 0.0))
+        return min(max(usual_s, _TIMEOUT_FLOOR_S), max(least_s, left_s))
 
 
 def change_key(change: Change) -> str:

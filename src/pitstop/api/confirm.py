@@ -11,13 +11,20 @@ from pitstop.records import Change
 from pitstop.records.results import ConfirmResult
 from pitstop.stats.paired import estimate, log_ratios, order_of_pairs, t_interval
 
-__all__ = ["confirm_to_the_end", "last_match", "metric_pattern"]
+__all__ = ["check_options", "confirm_to_the_end", "last_match"]
 
 _PAIRS = 3
 _FOREVER_S = 30 * 24 * 3600.0
 
 
-def metric_pattern(metric: str | None) -> re.Pattern[str] | None:
+def check_options(*, metric: str | None, seed_option: str | None) -> None:
+    """Raise WrongUse for a metric or a seed option that cannot be right."""
+    _pattern(metric)
+    if seed_option is not None and not seed_option.startswith("-") and not seed_option.endswith("="):
+        raise WrongUse("tune.bad_seed_option", option=seed_option)
+
+
+def _pattern(metric: str | None) -> re.Pattern[str] | None:
     """Compile the user's metric. Raises WrongUse where it is no regular expression with exactly one group."""
     if metric is None:
         return None
@@ -32,7 +39,7 @@ def metric_pattern(metric: str | None) -> re.Pattern[str] | None:
 
 def confirm_to_the_end(bench: Bench, *, change: Change, metric: str | None, seed_option: str | None) -> ConfirmResult:
     """Run both programs to their end by turns, each pair with a seed of its own where the program has an option for it."""
-    pattern = metric_pattern(metric)
+    pattern = _pattern(metric)
     times: dict[bool, list[float]] = {True: [], False: []}
     metrics: dict[bool, list[float]] = {True: [], False: []}
     for number, side in enumerate(order_of_pairs(_PAIRS)):
@@ -61,7 +68,8 @@ def with_seed(change: Change, *, seed_option: str | None, seed: int) -> Change:
     """Return `change` with the program's seed option added to the launch line."""
     if seed_option is None:
         return change
-    return msgspec.structs.replace(change, arguments=(*change.arguments, seed_option, str(seed)))
+    given = (f"{seed_option}{seed}",) if seed_option.endswith("=") else (seed_option, str(seed))
+    return msgspec.structs.replace(change, arguments=(*change.arguments, *given))
 
 
 def last_match(pattern: re.Pattern[str], folder: Path) -> float | None:

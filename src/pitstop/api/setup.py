@@ -15,7 +15,7 @@ from pitstop.errors import WrongUse
 from pitstop.measure.machine import read_machine
 from pitstop.measure.sandbox import SandboxPlan, describe, plan_sandbox
 from pitstop.messages import say
-from pitstop.records import CannotApply, Program, Proposal, Trial, TrialOutcome
+from pitstop.records import CannotApply, Program, Proposal, Run, Trial, TrialOutcome
 from pitstop.records.results import ProfileResult
 from pitstop.store import Journal, RunFolder, find_run, new_run_folder
 from pitstop.treat import TREATMENTS, View, decode_source, loader_roles, propose_all
@@ -67,7 +67,7 @@ class Setup:
             stored.program, root=self.root, folder=folder.path, plan=stored.plan, tolerate_load=stored.tolerate_load
         )
         run = stored.baseline.analysis.run
-        self.bench.baseline_wall_s = (run.ended_ns - run.started_ns) / 1e9
+        self.bench.baseline_wall_s = (_last_sign_ns(run) - run.started_ns) / 1e9
         self.bench.seed = Path(stored.seed) if stored.seed else None
         self.view = view_of(stored.baseline.analysis, program=stored.program, sources=stored.sources, cpus=stored.cpus)
 
@@ -161,6 +161,13 @@ def resume_setup(request: "TuneRequest", *, progress: "ProgressSink") -> Setup:
         folder = find_run(request.cwd, wanted=str(path))
         return Setup(msgspec.structs.replace(stored, plan=plan), folder=folder, journal=journal, spent_before_s=spent_s)
     raise WrongUse("tune.no_journal")
+
+
+def _last_sign_ns(run: Run) -> int:
+    """Return when the run ended, or, where it hung, when it did something for the last time."""
+    if not run.timed_out or run.main is None:
+        return run.ended_ns
+    return max((event.end_ns for event in run.main.events), default=run.ended_ns)
 
 
 class _Cost(msgspec.Struct, frozen=True):

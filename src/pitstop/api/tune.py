@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from pitstop.api.baseline import Baseline, measure_length
-from pitstop.api.confirm import confirm_to_the_end, metric_pattern
+from pitstop.api.confirm import check_options, confirm_to_the_end
 from pitstop.api.deliver import deliver
 from pitstop.api.numerics import NumericsBench
 from pitstop.api.patched import measure_patched
@@ -69,7 +69,7 @@ _SEARCH_SHARE = 0.75
 def tune_program(request: TuneRequest, *, progress: ProgressSink) -> TuneResult:
     """Observe, try, verify and deliver. Raises PitstopError where the program cannot be tuned; never touches its files."""
     began = time.monotonic()
-    metric_pattern(request.metric)  # a wrong one is said before anything runs
+    check_options(metric=request.metric, seed_option=request.seed_option)  # said before anything runs
     setup = resume_setup(request, progress=progress) if request.resume else start_setup(request, progress=progress)
     setup.bench.ends_s = began + setup.budget_s - setup.spent_before_s
     finish, margin = _search(setup, request, progress=progress, began=began)

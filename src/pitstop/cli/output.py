@@ -1,19 +1,22 @@
 """Where a command's result goes: the screen on standard error, JSON to a file or standard output, the page to a file."""
 
+import contextlib
 import errno
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 import msgspec
 
-from pitstop.errors import WrongUse
+from pitstop.errors import PitstopError, WrongUse
+from pitstop.messages import say
+from pitstop.records.results import SCHEMA, ErrorResult
 from pitstop.report.json import to_json
 
-__all__ = ["check_writable", "write_file", "write_result"]
+__all__ = ["check_writable", "errors_as_json", "write_file", "write_result"]
 
 _R = TypeVar("_R", bound=msgspec.Struct)
 _R_contra = TypeVar("_R_contra", bound=msgspec.Struct, contravariant=True)
@@ -31,6 +34,21 @@ def write_result(
     sys.stderr.write(screen(result, width=width, color=sys.stderr.isatty()))
     if html is not None:
         write_file(html, page(result).encode())
+    _write_json(result, json)
+
+
+@contextlib.contextmanager
+def errors_as_json(json: str | None) -> Iterator[None]:
+    """Write the error that ends a command where its result would have gone, for whoever reads only that; then let it pass."""
+    try:
+        yield
+    except PitstopError as error:
+        message = say(error.key, **error.values)
+        _write_json(ErrorResult(schema=SCHEMA, error=error.key, message=message, exit_code=error.exit_code), json)
+        raise
+
+
+def _write_json(result: msgspec.Struct, json: str | None) -> None:
     if json == "-":
         sys.stdout.buffer.write(to_json(result))
         sys.stdout.buffer.flush()

@@ -32,7 +32,7 @@ def command(
 ) -> None:
     del lang
     from pitstop.api.tune import TuneRequest, tune_program  # noqa: PLC0415  keeps `pitstop --help` fast
-    from pitstop.cli.output import check_writable, write_result  # noqa: PLC0415
+    from pitstop.cli.output import check_writable, errors_as_json, write_result  # noqa: PLC0415
     from pitstop.cli.progress import tune_progress  # noqa: PLC0415
     from pitstop.report.html import tune_html  # noqa: PLC0415
     from pitstop.report.terminal import tune_screen  # noqa: PLC0415
@@ -56,7 +56,7 @@ def command(
         tolerate_load=tolerate_load,
     )
     check_writable(json, html)
-    with tune_progress() as progress:
+    with errors_as_json(json), tune_progress() as progress:
         result = tune_program(request, progress=progress)
     write_result(result, json=json, html=html, page=tune_html, screen=tune_screen)
     if result.nothing_measured:
@@ -69,11 +69,10 @@ def names(text: str | None) -> tuple[str, ...]:
 
 
 def seconds(text: str) -> float:
-    """Read "90", "90s", "10m" or "1h" as seconds. Raises typer.BadParameter for anything else, or for no time at all."""
-    number, unit = (text[:-1], text[-1]) if text[-1:] in "smh" and text else (text, "s")
+    """Read "90s", "10m" or "1h" as seconds. Raises typer.BadParameter for anything else: "10" meant minutes to some."""
     try:
-        value = float(number) * {"s": 1, "m": 60, "h": 3600}[unit]
-    except ValueError:
+        value = float(text[:-1]) * {"s": 1, "m": 60, "h": 3600}[text[-1:]]
+    except (ValueError, KeyError):
         value = -1.0
     if not 0 < value < float("inf"):
         raise typer.BadParameter(say("tune.bad_budget", text=text))

@@ -5,6 +5,8 @@ import math
 import os
 import sys
 
+_ERROR_LENGTH = 300  # characters
+
 
 def write_end(session, reason):
     """Write this process's `EndOfRun`; a process that never saw torch or a step has nothing to say."""
@@ -19,12 +21,25 @@ def write_end(session, reason):
         "loss_finite": None if loss is None else math.isfinite(loss),
         "compiles_after_warmup": _after_warmup(session),
         "peak_device_bytes": _peak_device_bytes(torch),
+        "error": _error() if reason == "exit" else None,
     }
     end.update(_compile_counters())
     path = os.path.join(session.folder, session.recorder.stem + ".end.json")
     with open(path + ".part", "w", encoding="utf-8") as file:
         json.dump(end, file)
     os.replace(path + ".part", path)
+
+
+def _error():
+    """Return the exception that ended the program, as one line; None where it ended otherwise."""
+    value = getattr(sys, "last_value", None)  # set by the interpreter when it printed the traceback
+    if value is None:
+        return None
+    try:
+        text = (str(value).strip().splitlines() or [""])[0]
+    except Exception:  # an exception of the user's that cannot be printed
+        text = ""
+    return (type(value).__name__ + (": " + text if text else ""))[:_ERROR_LENGTH]
 
 
 def _loss(tensor):

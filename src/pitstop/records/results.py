@@ -13,6 +13,7 @@ from pitstop.records.verdicts import Gate, VerdictKind
 __all__ = [
     "BaselineMemory",
     "ConfirmResult",
+    "ErrorResult",
     "Finding",
     "NotMeasured",
     "Overhead",
@@ -44,6 +45,8 @@ class ProgramResult(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int
     python: str | None = None
     torch: str | None = None
+    error: str | None = None  # the uncaught exception that ended it, one line, where it imported torch
+    out_of_memory: bool = False
 
 
 class StepStatistics(msgspec.Struct, frozen=True, kw_only=True):
@@ -178,6 +181,15 @@ class ConfirmResult(msgspec.Struct, frozen=True, kw_only=True):
     metric_name: str | None = None
     metric_original: tuple[float, ...] = ()
     metric_patched: tuple[float, ...] = ()
+
+
+class ErrorResult(msgspec.Struct, frozen=True, kw_only=True):
+    """In the place of a result where there is none: `error` is the message's key, `message` its text in the chosen language."""
+
+    schema: int
+    error: str
+    message: str
+    exit_code: int
 
 
 class TuneResult(msgspec.Struct, frozen=True, kw_only=True):

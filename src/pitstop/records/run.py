@@ -28,6 +28,7 @@ class EndOfRun(msgspec.Struct, frozen=True, kw_only=True):
     recompiles: int = 0
     compiles_after_warmup: int = 0  # compilations begun after `warmup_steps`
     peak_device_bytes: int | None = None
+    error: str | None = None  # the uncaught exception that ended the program, one line
 
 
 class MemorySample(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -96,6 +96,7 @@ def _patch(handed: Handover) -> Iterator[str]:
 def _profile(page: ProfilePage, *, title: str) -> Iterator[str]:
     yield f"## pitstop: {title}"
     yield f"**{prose(page.headline)}**"
+    yield "\n".join(f"- {prose(remark)}" for remark in page.remarks)
     yield code(page.program)
     if page.ledger:
         yield _table(

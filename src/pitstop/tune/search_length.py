@@ -10,7 +10,6 @@ import math
 from pitstop.stats.screening import ScreenEstimate
 from pitstop.tune.search_actions import Key
 from pitstop.tune.search_budget import check_cost_ns, confirm_cost_ns
-from pitstop.tune.search_confirming import FEWEST_PAIRS
 from pitstop.tune.search_facts import Facts, Table
 from pitstop.tune.search_screening import pays, usable
 
@@ -96,7 +95,7 @@ def steps_to_know(
     if budget_ns is None:
         return int(wanted)
     proof_ns = check_cost_ns(key, facts=facts, table=table)
-    proof_ns += confirm_cost_ns((key,), pairs=FEWEST_PAIRS, facts=facts, table=table)
+    proof_ns += confirm_cost_ns((key,), pairs=facts.options.looks[0], facts=facts, table=table)
     most_ns = min(_BUDGET_SHARE * (budget_ns + facts.options.reserve_ns), facts.left_to_prove_ns - proof_ns)
     affordable = facts.options.warm_steps + (most_ns - table.start_ns.get((), 0.0)) / table.step_ns
     steps = int(min(wanted, affordable))

@@ -17,6 +17,7 @@ from pitstop.report.content.gates import GateRow, gate_rows
 from pitstop.report.content.handover import Handover, handover
 from pitstop.report.content.headline import caveats, profile_headline, tune_headline
 from pitstop.report.content.ledger import LedgerRow, ledger_rows
+from pitstop.report.content.remarks import remarks
 from pitstop.report.content.verdicts import VerdictRow, verdict_rows
 from pitstop.report.plain import plain
 
@@ -25,6 +26,7 @@ class ProfilePage(msgspec.Struct, frozen=True, kw_only=True):
     """A profile in words, in the chosen language. All text is harmless but unescaped."""
 
     headline: str
+    remarks: tuple[str, ...]
     program: str
     ledger: tuple[LedgerRow, ...]
     findings: tuple[FindingRow, ...]
@@ -53,6 +55,7 @@ def profile_page(result: ProfileResult, *, in_part: bool = False) -> ProfilePage
     """Return what the report of a profile says; `in_part`: of the part of a run that a tune observed."""
     return ProfilePage(
         headline=profile_headline(result),
+        remarks=() if in_part else remarks(result),
         program=program_line(result, in_part=in_part),
         ledger=ledger_rows(result),
         findings=finding_rows(result),

@@ -34,6 +34,8 @@ def profile_screen(result: ProfileResult, *, width: int = 100, color: bool = Fal
 
 def _parts(page: ProfilePage, *, width: int) -> Iterator[RenderableType]:
     yield Text(page.headline, style="bold")
+    for remark in page.remarks:
+        yield Text(remark, style="red")
     yield Text(page.program, style="dim")
     if page.ledger:
         yield heading(say("report.title.ledger"))
@@ -45,8 +47,9 @@ def _parts(page: ProfilePage, *, width: int) -> Iterator[RenderableType]:
     if page.hot:
         yield heading(say("report.title.hot"))
         yield _hot(page.hot)
-    yield heading(say("report.title.facts"))
-    yield facts_table(page.facts)
+    if page.facts:
+        yield heading(say("report.title.facts"))
+        yield facts_table(page.facts)
     if page.missing:
         yield heading(say("report.title.missing"))
         yield missing_table(page.missing)

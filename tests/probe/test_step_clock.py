@@ -161,3 +161,49 @@ def test_what_another_thread_has_just_done_is_not_done_twice():
     clock.after(1, lambda: done.append("second"))
     clock.tick(OPTIMIZER)
     assert (done, faults) == (["first"], [])
+
+
+def test_a_successor_of_an_optimizer_that_is_gone_counts_on():
+    """One optimizer per fold: the old one is collected when the name is bound to the new one."""
+    clock = make()
+    alive = {1}
+    clock.is_alive = alive.__contains__
+    for _ in range(10):
+        clock.optimizer(1)
+    alive.clear()
+    alive.add(2)
+    for _ in range(5):
+        clock.optimizer(2)
+    assert clock.steps == 15
+    assert clock.leader == 2
+
+
+def test_a_successor_of_an_optimizer_that_only_rests_counts_on_after_a_while():
+    """Layers trained one after another, all optimizers alive: which of them lead is known after some hundred steps."""
+    clock = make()
+    for _ in range(10):
+        clock.optimizer(1)
+    for _ in range(300):
+        clock.optimizer(2)
+    assert clock.steps == 310
+
+
+def test_an_optimizer_that_steps_more_often_than_the_leader_does_not_succeed_it():
+    clock = make()
+    for _ in range(10):
+        clock.optimizer(1)
+        for _ in range(100):
+            clock.optimizer(2)
+            clock.optimizer(3)
+    assert clock.steps == 10
+    assert clock.leader == 1
+
+
+def test_what_is_due_happens_when_a_successor_takes_over():
+    stopped = []
+    clock = StepClock(on_stop=lambda: stopped.append(clock.steps), on_fault=None, stop_after=200)
+    for _ in range(10):
+        clock.optimizer(1)
+    for _ in range(256):
+        clock.optimizer(2)
+    assert stopped == [266]

@@ -60,6 +60,10 @@ class Numbers:
         entry = self.known.get(id(thing))
         return entry[0] if entry is not None else 0
 
+    def is_alive(self, number):
+        """Tell whether a thing of this number still exists."""
+        return any(entry[0] == number for entry in list(self.known.values()))
+
     def give(self, thing):
         """Return the number of `thing`, giving it the next one if it has none."""
         return self.get(thing) or self.share(thing, None)

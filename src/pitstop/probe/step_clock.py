@@ -1,7 +1,7 @@
 """Counts steps while the program runs, to say when to stop, when to look closer and when to stop looking.
 
-What ends a step, in falling rank: `pitstop.step()`, the step of the first optimizer that stepped, a backward, an outermost
-forward, a fetch. `pitstop.diagnose.steps` decides the same from the events afterwards, knowing the whole run.
+What ends a step, in falling rank: `pitstop.step()`, the step of the first optimizer that stepped and of those that succeed it, a
+backward, an outermost forward, a fetch. `pitstop.diagnose.steps` decides the same from the events afterwards, knowing the whole run.
 """
 
 import time
@@ -15,6 +15,9 @@ _NEVER = 1 << 62
 _SETTLED = {STEP: 1, OPTIMIZER: 1, BACKWARD: 16, FORWARD: 32, FETCH: 64}
 # An optimizer exists but has not stepped in so many events of a lower clock: it is not what paces this program.
 _EXPECTED_SETTLED = 256
+# Another optimizer leads from here on when it has stepped so often since the leader's last step (a training in phases), or
+# once where the leader is gone (one optimizer per fold or restart).
+_SUCCEEDS = 256
 
 
 class StepClock:
@@ -26,11 +29,15 @@ class StepClock:
         self._stop_min_steps = stop_min_steps
         self._on_stop = on_stop
         self._on_fault = on_fault
+        self.is_alive = lambda _number: True  # whether the optimizer of this number exists
         self.reset()
 
     def reset(self):
         """Begin at zero, as in a forked child."""
         self.leader = None  # optimizer whose steps count
+        self._heir = (
+            None  # (leader's steps when this optimizer was the first to step after them, its number, its steps since)
+        )
         self.leading = None  # the kind that ends steps so far
         self._expects_optimizer = False
         self._counts = dict.fromkeys(_RANK, 0)
@@ -83,6 +90,23 @@ class StepClock:
             self.tick(OPTIMIZER)
         elif self.leader is None:
             self.leader = number
+            self.tick(OPTIMIZER)
+        else:
+            self._other(number)
+
+    def _other(self, number):
+        """Another optimizer than the leader has stepped; its steps since the leader's last count once it succeeds it."""
+        count = self._counts[OPTIMIZER]
+        since, heir, steps = self._heir or (None, None, 0)
+        if since != count:
+            heir, steps = number, 0
+        elif number != heir:
+            return
+        steps += 1
+        self._heir = (count, heir, steps)
+        if steps >= _SUCCEEDS or not self.is_alive(self.leader):
+            self.leader, self._heir = number, None
+            self.skip(OPTIMIZER, steps - 1)
             self.tick(OPTIMIZER)
 
     def _reached(self, kind, count):

@@ -28,6 +28,7 @@ class Hooked:
         self.modules = Numbers()
         self.loaders = Numbers()
         self.optimizers = Numbers()
+        self.clock.is_alive = self.optimizers.is_alive
         self.looking = Looking(self)
         self.names = FrameNames(self)
         self.switched = Switched(self)

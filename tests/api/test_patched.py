@@ -5,8 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from pitstop.api.patched import measure_patched
+from pitstop.api.patched import measure_patched, slower_as_a_whole
+from pitstop.api.tune import _without_choice
 from pitstop.records import Change, Numerics
+from pitstop.records.results import Patched
 from pitstop.tune.search_actions import Finish
 
 PATCH = Change(env={"FAST": "1"})
@@ -65,3 +67,24 @@ def test_a_patched_program_that_fails_by_itself_leaves_the_step_clocks_figure():
     bench = Bench(original_s=25.0, patched_s=10.0, exit_code=1)
     patched, missing = measure_patched(bench, change=PATCH, finish=FINISH, left_s=1000)
     assert (patched.how, len(missing), bench.order) == ("step-clock", 1, "P")
+
+
+@pytest.mark.parametrize(
+    ("patched", "slower"),
+    [
+        (Patched(speedup=0.87, ci=(0.8, 0.94), pairs=4, how="end-to-end"), True),
+        (Patched(speedup=0.87, ci=(0.5, 1.51), pairs=2, how="end-to-end"), False),
+        (Patched(speedup=1.2, ci=(1.1, 1.3), pairs=4, how="end-to-end"), False),
+        (None, False),
+    ],
+)
+def test_a_whole_program_is_slower_only_where_the_interval_says_so(patched, slower):
+    assert slower_as_a_whole(patched) == slower
+
+
+def test_what_makes_the_whole_program_slower_is_not_handed_over_and_the_reason_has_both_figures():
+    nothing = _without_choice(FINISH, Patched(speedup=0.87, ci=(0.8, 0.94), pairs=4, how="end-to-end"))
+    assert (nothing.chosen, nothing.speedup, nothing.ci) == ((), 1.0, None)
+    assert "3.00x [2.90, 3.10]" in nothing.reason
+    assert "0.87x [0.80, 0.94]" in nothing.reason
+    assert "--job-steps" in nothing.reason

@@ -1,5 +1,7 @@
 """The patched program measured with nothing of pitstop in it: whole runs of the original and the patched command, interleaved."""
 
+from typing import TypeGuard
+
 from pitstop.api.bench import Bench
 from pitstop.messages import say
 from pitstop.records import Change
@@ -7,7 +9,7 @@ from pitstop.records.results import NotMeasured, Patched
 from pitstop.stats.paired import estimate, log_ratios, order_of_pairs, t_interval
 from pitstop.tune.search_actions import Finish
 
-__all__ = ["measure_patched"]
+__all__ = ["measure_patched", "slower_as_a_whole"]
 
 _MAX_PAIRS = 4
 _MIN_PAIRS = 2
@@ -46,6 +48,11 @@ def measure_patched(
             pairs = max(_MIN_PAIRS, min(_MAX_PAIRS, int(left_s / (times[True][0] + times[False][0]))))
     compared = estimate(log_ratios(times[False], times[True]))
     return Patched(speedup=compared.speedup, ci=t_interval(compared), pairs=pairs, how="end-to-end"), ()
+
+
+def slower_as_a_whole(patched: Patched | None) -> TypeGuard[Patched]:
+    """Tell whether whole programs were measured, and the patched one is slower with certainty."""
+    return patched is not None and patched.how == "end-to-end" and patched.ci[1] < 1
 
 
 def _too_little(left_s: float) -> NotMeasured:

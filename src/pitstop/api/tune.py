@@ -11,11 +11,12 @@ from pitstop.api.baseline import Baseline, measure_length
 from pitstop.api.confirm import check_options, confirm_to_the_end
 from pitstop.api.deliver import deliver
 from pitstop.api.numerics import NumericsBench
-from pitstop.api.patched import measure_patched
+from pitstop.api.patched import measure_patched, slower_as_a_whole
 from pitstop.api.setup import Setup, resume_setup, start_setup
 from pitstop.messages import say
-from pitstop.records import Change, Proposal, Trial
-from pitstop.records.results import TuneResult
+from pitstop.records import Change, Numerics, Proposal, Trial
+from pitstop.records.results import Patched, TuneResult
+from pitstop.report.numbers import ratio
 from pitstop.treat import CannotEdit, build_change
 from pitstop.tune.search import next_action, observe, replay
 from pitstop.tune.search_actions import (
@@ -78,6 +79,8 @@ def tune_program(request: TuneRequest, *, progress: ProgressSink) -> TuneResult:
     if finish.chosen:
         progress(say("tune.phase_patched"), None)
     patched, why_not = measure_patched(setup.bench, change=change, finish=finish, left_s=left_s)
+    if request.job_steps is None and slower_as_a_whole(patched):
+        finish, change, patched = _without_choice(finish, patched), Change(), None
     confirmed = None
     if request.confirm and finish.chosen:
         confirmed = confirm_to_the_end(
@@ -94,6 +97,13 @@ def tune_program(request: TuneRequest, *, progress: ProgressSink) -> TuneResult:
         wall_s=time.monotonic() - began + setup.spent_before_s,
         margin=margin,
     )
+
+
+def _without_choice(finish: Finish, patched: Patched) -> Finish:
+    """Return the end with nothing handed over, since the whole program is slower with what was chosen."""
+    reason = say("tune.whole_slower", steps=ratio(finish.speedup, finish.ci), whole=ratio(patched.speedup, patched.ci))
+    nothing = {"chosen": (), "speedup": 1.0, "ci": None, "pairs": 0, "numerics": Numerics.EXACT, "gates": ()}
+    return msgspec.structs.replace(finish, **nothing, reason=reason)
 
 
 def search_options(request: TuneRequest, *, baseline: Baseline, budget_s: float, spent_s: float) -> SearchOptions:

@@ -31,7 +31,7 @@ def test_an_unbounded_ceiling_is_not_promised() -> None:
 
 def test_a_healthy_program_is_told_so() -> None:
     assert profile_headline(msgspec.structs.replace(photo_profile(), findings=())) == (
-        "62 % of each step waits for data; nothing was found that would be worth changing"
+        "62 % of each step waits for data; nothing that this version looks for was found"
     )
 
 

@@ -11,6 +11,7 @@ from .looking import Looking
 from .switched import Switched
 from .writing import Writing
 
+MAX_OPTIMIZERS = 64  # described; meta-learning makes one per task
 BACKWARD_RUNS = 0  # in `busy` while a backward runs: autograd may call modules from threads of its own
 
 
@@ -71,10 +72,12 @@ class Hooked:
         if self.discovery is not None and (self.profile or not self.clock.is_outranked(FORWARD)):
             self.discovery.begin()
 
-    def optimizer_made(self):
+    def optimizer_made(self, number):
         """Stop watching forwards where they were only watched as what might end steps; what it trains may be another phase."""
         if self.bursts is not None:
             self.bursts.resume()
+        if self.profile and number <= MAX_OPTIMIZERS:
+            self.module_made()
         if not self.profile and self.discovery is not None:
             self.discovery.end()
             self.discovery.forwards.end()

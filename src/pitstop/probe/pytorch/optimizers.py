@@ -7,9 +7,8 @@ from _thread import get_ident
 
 from ..recorder import OPTIMIZER, ZERO_GRAD
 from ..sites import stack, user_frame
+from .hooked import MAX_OPTIMIZERS
 from .loaders import qualified
-
-MAX_OPTIMIZERS = 64  # described; meta-learning makes one per task
 
 
 def install(hooked):
@@ -38,7 +37,7 @@ def _watch_construction(hooked, optimizer_class):
 def _write(hooked, optimizer, frame):
     number = hooked.optimizers.give(optimizer)
     hooked.clock.expect_optimizer()
-    hooked.optimizer_made()
+    hooked.optimizer_made(number)
     hooked.environment.used()
     if number > MAX_OPTIMIZERS:
         return

@@ -579,3 +579,16 @@ def test_runs_that_become_dearer_during_the_confirmation_end_it_within_the_budge
         search = observe(search, msgspec.structs.replace(found, wall_ns=last_ns))
     assert search.action.spent_ns <= 2000 * second + last_ns
     assert "during the confirmation" in search.action.reason
+
+
+def test_screening_goes_on_when_what_paid_turns_out_unsafe():
+    """Ladders whose first setting harms give way to what pays; where that fails its gate, they are climbed after all."""
+    known = (
+        proposal("format", numerics=Numerics.PRECISION),
+        proposal("worker=1", group="workers"),
+        proposal("worker=2", group="workers"),
+    )
+    gains = {"format": 1.5, "worker=1": 0.9, "worker=2": 1.3}
+    tuned = tune(gains, proposals=known, unsafe=("format",))
+    assert verdict(tuned, "format").verdict is VerdictKind.UNSAFE
+    assert tuned.finish.chosen == ("worker=2",)

@@ -89,7 +89,9 @@ def _verdicts(
         finalist = finalists.get(key)
         report = report_on(key, facts=facts)
         kind, reason = _judge(key, facts=facts, table=table, finalist=finalist, report=report, chosen=chosen)
-        if kind is VerdictKind.FASTER and finalist is None and math.isfinite(late.get(key, math.inf)):
+        if kind is VerdictKind.FASTER and finalist is None and (members := unsafe & set(key)):
+            kind, reason = VerdictKind.UNSAFE, say("search.unsafe_member", names=", ".join(sorted(members)))
+        elif kind is VerdictKind.FASTER and finalist is None and math.isfinite(late.get(key, math.inf)):
             after, runs = round(late[key]), table.estimates[key].runs
             reason = say("search.too_late", after=after, has=facts.length.steps, runs=runs)
         if kind is None:

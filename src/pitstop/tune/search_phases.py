@@ -144,11 +144,19 @@ def _plan_combining(facts: Facts, table: Table) -> Action | Phase:
     if _lacks_closing_baseline(facts, table, found):
         return _measure((), table=table)
     if not found:
-        return Finished(why=_why_nothing(facts, table, view))
+        return _screen_on(facts, table, view) or Finished(why=_why_nothing(facts, table, view))
     unsafe, forbidden = excluded_by_gates(facts)
     if steps := steps_to_know(found, facts=facts, table=table, unsafe=unsafe, forbidden=forbidden):
         return MeasureLength(steps=steps)
     return Gating(finalists=choose_finalists(found, view=view))
+
+
+def _screen_on(facts: Facts, table: Table, view: View) -> Action | None:
+    """Return the next trial of a single where what had paid turned out not to be usable: others had given way to it."""
+    wanted = next_single(facts, table, excluded=view.excluded, forbidden=view.forbidden)
+    if wanted is None or len(facts.trials) >= facts.options.most_trials:
+        return None
+    return _measure(wanted, table=table) if can_screen(wanted, best=(), facts=facts, table=table) else None
 
 
 def _why_nothing(facts: Facts, table: Table, view: View) -> str:

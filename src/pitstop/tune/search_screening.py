@@ -46,16 +46,20 @@ def groups_of(proposals: tuple[Proposal, ...]) -> tuple[tuple[Proposal, ...], ..
     return tuple(tuple(ladder) for ladder in sorted(ladders.values(), key=lambda ladder: -_promise(ladder)))
 
 
-def next_single(facts: Facts, table: Table) -> Key | None:
+def next_single(
+    facts: Facts, table: Table, *, excluded: frozenset[str] = frozenset(), forbidden: frozenset[Key] = frozenset()
+) -> Key | None:
     """Return the proposal to screen next, or None when screening is done.
 
     Up the ladder whose ceiling is farthest above what it gained so far; once something clearly pays, ladders whose first
     setting harms are not climbed alone but on top of it (`climb`), where trials are shorter and nearer to what is delivered.
     Then, if nothing clearly pays, again those of which it is unclear, the most promising first; if something does, they too
-    are tried on top of it.
+    are tried on top of it. What is `excluded` or `forbidden` (unsafe) does not count as paying.
     """
     something_pays = any(
-        clearly_pays(estimate, facts=facts) for key, estimate in table.estimates.items() if usable(key, table=table)
+        clearly_pays(estimate, facts=facts)
+        for key, estimate in table.estimates.items()
+        if usable(key, table=table) and key not in forbidden and not excluded & set(key)
     )
     promising: tuple[float, Key] | None = None
     for ladder in groups_of(facts.proposals):
@@ -81,6 +85,8 @@ def next_single(facts: Facts, table: Table) -> Key | None:
         for key, estimate in table.estimates.items()
         if len(key) == 1
         and key not in table.over_memory
+        and key not in forbidden
+        and key[0] not in excluded
         and estimate.runs < facts.options.screen_runs
         and table.busy.get(key, 0) < facts.options.busy_repeats
         and _unclear(estimate, facts=facts)

@@ -135,6 +135,8 @@ class EnvironmentSighting(msgspec.Struct, frozen=True, kw_only=True, tag="enviro
     )
     allocator_settings: tuple[str, ...] = ()  # names of the environment variables that tune it already
     page_faults_per_step: float | None = None  # of this process, served without reading; None before they were counted
+    anomaly_detection: bool = False  # torch.autograd's
+    tracer: str | None = None  # what sys.settrace or sys.setprofile of the training thread calls
     huge_pages: str | None = (
         None  # the kernel's transparent huge pages: "always", "madvise" or "never"; None if not known
     )

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import msgspec
 
 from pitstop.messages import Text
-from pitstop.records import Evidence, Ledger, TreeUsage
+from pitstop.records import Evidence, Ledger, Site, TreeUsage
 from pitstop.records.results import Finding
 
-__all__ = ["Facts", "Rule", "ceiling"]
+__all__ = ["Facts", "Rule", "ceiling", "finding", "place"]
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,6 +18,10 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     ledger: Ledger
     train_loaders: frozenset[int]
     usage: TreeUsage
+
+    def share(self, *categories: str) -> float:
+        """Return the share of the steady step time that these categories of the ledger have together."""
+        return sum(self.ledger.share(category) for category in categories)  # type: ignore[arg-type]
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,3 +38,36 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 def ceiling(share: float) -> float:
     """Return the most that removing `share` of the step time can gain (Amdahl): 1 / (1 - share)."""
     return 1.0 / (1.0 - share) if share < 1.0 else float("inf")
+
+
+def finding(
+    rule: Rule,
+    *,
+    share: float,
+    evidence: str,
+    confidence: str,
+    removable: float | None = None,
+    treatments: tuple[str, ...] = (),
+    **values: object,
+) -> Finding:
+    """Return the finding of `rule`, its words filled with `share` and `values`.
+
+    `removable`: the share of the step that a remedy could take away at most, where that is not all of `share`.
+    """
+    return Finding(
+        fault=rule.fault,
+        catalogue=rule.catalogue,
+        layer=rule.layer,
+        share=share,
+        ceiling_speedup=ceiling(share if removable is None else removable),
+        confidence=confidence,
+        evidence=(evidence,),
+        treatments=treatments,
+        title=rule.title.say(share=share, **values),
+        next_action=rule.next_action.say(share=share, **values),
+    )
+
+
+def place(stack: tuple[Site, ...], otherwise: str) -> str:
+    """Return the innermost place of the user's source in `stack` as file:line; `otherwise` where there is none."""
+    return f"{stack[-1].path}:{stack[-1].line}" if stack else otherwise

@@ -77,10 +77,21 @@ def describe(torch):
         "affinity_cpus": len(os.sched_getaffinity(0)),
         "cpu_capability": backend.get_cpu_capability() if hasattr(backend, "get_cpu_capability") else None,
         "start_method": multiprocessing.get_start_method(allow_none=True),
+        "anomaly_detection": torch.is_anomaly_enabled(),
+        "tracer": _tracer(),
         "allocator": _allocator(),
         "huge_pages": _huge_pages(),
         "allocator_settings": sorted(name for name in os.environ if _tunes_malloc(name)),
     }
+
+
+def _tracer():
+    """Return the module and name of what is called for every line or call of this thread; None without one."""
+    function: Any = sys.gettrace() or sys.getprofile()
+    if function is None:
+        return None
+    kind = function if hasattr(function, "__qualname__") else type(function)
+    return "%s.%s" % (getattr(kind, "__module__", None) or "?", kind.__qualname__)
 
 
 def _page_faults():

@@ -78,7 +78,8 @@ def _row(verdict: VerdictResult) -> VerdictRow:
 
 def _how(verdict: VerdictResult, *, claimed: bool) -> str:
     if claimed:
-        return say("report.tried.confirmed", pairs=verdict.pairs)
+        key = "compared" if verdict.verdict == VerdictKind.UNDECIDED else "confirmed"
+        return say(f"report.tried.{key}", pairs=verdict.pairs)
     if verdict.speedup is None:
         return say("report.tried.no_speed")
     return say("report.tried.screened")

@@ -1,0 +1,37 @@
+"""T24: Python's garbage collector walks over many objects, again and again."""
+
+from pitstop.diagnose.rules.contract import Facts, Rule, finding
+from pitstop.messages import Text
+from pitstop.records.results import Finding
+
+__all__ = ["RULE"]
+
+_MIN_SHARE = 0.03
+
+_EVIDENCE = Text(
+    en="gc is {share:.1%} of the steady step time (ledger, gc.callbacks)",
+    zh="gc 占稳定训练步时间的 {share:.1%}（账本，gc.callbacks）",
+)
+
+
+def _find(facts: Facts) -> Finding | None:
+    share = facts.share("gc")
+    if share < _MIN_SHARE:
+        return None
+    return finding(RULE, share=share, evidence=_EVIDENCE.say(share=share), confidence="high")
+
+
+RULE = Rule(
+    fault="garbage-collection",
+    catalogue=("T24",),
+    layer="memory",
+    title=Text(
+        en="Garbage collection takes {share:.0%} of each step",
+        zh="垃圾回收占每步 {share:.0%}",
+    ),
+    next_action=Text(
+        en="gc.collect(); gc.freeze() once everything is built, before the first step",
+        zh="在一切构建完成之后、第一步之前执行 gc.collect(); gc.freeze()",
+    ),
+    find=_find,
+)

@@ -1,0 +1,44 @@
+"""T27: a debugger, profiler or coverage tool is called for every line or call of the program."""
+
+from pitstop.diagnose.rules.contract import Facts, Rule, finding
+from pitstop.messages import Text
+from pitstop.records.results import Finding
+
+__all__ = ["RULE"]
+
+
+_EVIDENCE = Text(
+    en="sys.settrace or sys.setprofile of the training thread is {tool}; python is {share:.1%} of the step (ledger)",
+    zh="训练线程的 sys.settrace 或 sys.setprofile 为 {tool}；python 占每步 {share:.1%}（账本）",
+)
+
+
+def _find(facts: Facts) -> Finding | None:
+    environment = facts.evidence.environment
+    if environment is None or environment.tracer is None:
+        return None
+    share = facts.share("python")
+    return finding(
+        RULE,
+        share=share,
+        evidence=_EVIDENCE.say(tool=environment.tracer, share=share),
+        confidence="high",
+        removable=1.0,  # it slows down everything that is Python, inside the other categories too
+        tool=environment.tracer,
+    )
+
+
+RULE = Rule(
+    fault="tracer-attached",
+    catalogue=("T27",),
+    layer="environment",
+    title=Text(
+        en="A tracing tool ({tool}) is called for every line or function of the program",
+        zh="跟踪工具（{tool}）在程序的每一行或每次调用时被调用",
+    ),
+    next_action=Text(
+        en="Run without it: debugger, coverage and cProfile slow Python down several times",
+        zh="去掉它再运行：调试器、coverage 和 cProfile 会让 Python 慢几倍",
+    ),
+    find=_find,
+)

@@ -1,0 +1,61 @@
+"""Real programs with a fault each: `pitstop profile` finds it, and nothing in the same program without it."""
+
+import json
+import sys
+
+import pytest
+
+PYTHON = sys.executable
+PROGRAM = """
+import torch
+
+{before}
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 8)){dtype}
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01, fused=True)
+x, y = torch.randn(256, 64){dtype}, torch.randint(0, 8, (256,))
+for step in range(60):
+    loss = torch.nn.functional.cross_entropy(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+print("trained")
+"""
+
+
+def faults(pitstop, tmp_path, source: str) -> dict[str, dict]:
+    (tmp_path / "train.py").write_text(source)
+    done = pitstop("profile", "--json", "out.json", "--", PYTHON, "train.py")
+    assert done.returncode == 0, done.stderr
+    assert "trained" in done.stdout
+    return {found["fault"]: found for found in json.loads((tmp_path / "out.json").read_bytes())["findings"]}
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("before", "dtype", "fault"),
+    [
+        ("", "", None),
+        ("torch.autograd.set_detect_anomaly(True)", "", "anomaly-detection"),
+        ("", ".double()", "float64-parameters"),
+        ("import sys; sys.settrace(lambda *event: None)", "", "tracer-attached"),
+        ("import cProfile; cProfile.Profile().enable()", "", "tracer-attached"),
+        ("import os; torch.set_num_threads(4 * os.cpu_count())", "", "threads-over-cpus"),
+    ],
+    ids=["healthy", "anomaly", "float64", "settrace", "cProfile", "threads"],
+)
+def test_a_fault_of_the_whole_process_is_found(pitstop, tmp_path, before, dtype, fault):
+    found = faults(pitstop, tmp_path, PROGRAM.format(before=before, dtype=dtype))
+    assert set(found) == ({fault} if fault else set())
+
+
+@pytest.mark.torch
+def test_tensors_in_memory_behind_a_loader_are_found_and_workers_are_not_advised(pitstop, tmp_path):
+    source = PROGRAM.format(before="", dtype="").replace(
+        "for step in range(60):",
+        "loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, y), batch_size=32, shuffle=True)\n"
+        "for x, y in (batch for epoch in range(10) for batch in loader):",
+    )
+    found = faults(pitstop, tmp_path, source)
+    assert set(found) == {"in-memory-tensors"}
+    assert "train.py:1" in found["in-memory-tensors"]["evidence"][0]

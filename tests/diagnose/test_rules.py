@@ -1,0 +1,194 @@
+"""Each rule: found where its evidence is, with where in the source and what it could gain, and not in a healthy program."""
+
+import msgspec
+import pytest
+
+from pitstop.diagnose.findings import find_faults
+from pitstop.diagnose.rules import RULES
+from pitstop.records import CATEGORIES, Evidence, Ledger, Site
+from pitstop.records.evidence import EnvironmentSighting, ForwardSighting, LoaderSighting, OptimizerSighting
+from pitstop.records.run import MemorySample, TreeUsage
+
+S = 1_000_000_000
+
+
+def ledger(**shares: float) -> Ledger:
+    """A ledger of 100 s with these shares, the rest forward."""
+    rest = 1.0 - sum(shares.values())
+    given = {name: round(100 * S * shares.get(name, 0.0)) for name in CATEGORIES}
+    given["forward"] += round(100 * S * rest)
+    return Ledger(wall_ns=100 * S, steps=1000, categories_ns={str(name): time_ns for name, time_ns in given.items()})
+
+
+def at(line: int) -> tuple[Site, ...]:
+    return (Site(path="/home/me/train.py", line=line),)
+
+
+ENVIRONMENT = EnvironmentSighting(
+    pid=1,
+    python="3.11.7",
+    executable="/usr/bin/python",
+    argv=("train.py",),
+    script="/home/me/train.py",
+    main_guard=True,
+    torch="2.13.0",
+    cuda=False,
+    device_names=(),
+    intra_op_threads=2,
+    inter_op_threads=2,
+    affinity_cpus=2,
+    cpu_capability="AVX512",
+    start_method=None,
+)
+LOADER = LoaderSighting(
+    id=1,
+    stack=at(10),
+    num_workers=2,
+    batch_size=8,
+    prefetch_factor=2,
+    persistent_workers=True,
+    pin_memory=False,
+    multiprocessing_context=None,
+    dataset_class="__main__.Photos",
+    dataset_len=280,
+    iterable=False,
+    sampler_class=None,
+)
+OPTIMIZER = OptimizerSighting(
+    id=1,
+    stack=at(20),
+    optimizer_class="torch.optim.adamw.AdamW",
+    num_tensors=10,
+    num_elements=1000,
+    fused=True,
+    foreach=None,
+    devices=("cpu",),
+)
+FORWARD = ForwardSighting(
+    id=1,
+    stack=at(30),
+    module_class="__main__.Net",
+    training=True,
+    grad_enabled=True,
+    forward_in_torch=False,
+    num_parameters=1000,
+    parameter_dtypes=("torch.float32",),
+    device="cpu",
+    num_conv=3,
+    num_batchnorm=0,
+    num_dropout=0,
+    num_rnn=0,
+    sparse_embedding=False,
+    input_shapes=((8, 3, 96, 96),),
+    channels_last=False,
+    compiled=False,
+    autocast=None,
+    traced=False,
+)
+HEALTHY = Evidence(
+    project_root="/home/me", environment=ENVIRONMENT, loaders=(LOADER,), optimizers=(OPTIMIZER,), forwards=(FORWARD,)
+)
+USUAL = ledger(data_wait=0.03, backward=0.4, optimizer=0.06, evaluation=0.1, checkpoint=0.01, gc=0.01, python=0.02)
+
+
+def usage(*, throttled_s: float = 0.0) -> TreeUsage:
+    samples = tuple(
+        MemorySample(time_ns=time_ns, rss_bytes=1, cpu_ns=0, processes=1, foreign_cpu_ns=0) for time_ns in (0, 100 * S)
+    )
+    return TreeUsage(samples=samples, cpus=2, throttled_ns=round(throttled_s * S))
+
+
+def faults(evidence: Evidence, shares: Ledger = USUAL, *, throttled_s: float = 0.0):
+    return find_faults(evidence, shares, frozenset({1}), usage(throttled_s=throttled_s))
+
+
+def with_environment(**fields) -> Evidence:
+    return msgspec.structs.replace(HEALTHY, environment=msgspec.structs.replace(ENVIRONMENT, **fields))
+
+
+def with_loader(**fields) -> Evidence:
+    return msgspec.structs.replace(HEALTHY, loaders=(msgspec.structs.replace(LOADER, **fields),))
+
+
+def with_optimizer(**fields) -> Evidence:
+    return msgspec.structs.replace(HEALTHY, optimizers=(msgspec.structs.replace(OPTIMIZER, **fields),))
+
+
+def with_forward(**fields) -> Evidence:
+    return msgspec.structs.replace(HEALTHY, forwards=(msgspec.structs.replace(FORWARD, **fields),))
+
+
+TENSORS = "torch.utils.data.dataset.TensorDataset"
+CASES = (
+    ("loader-in-main-process", with_loader(num_workers=0), ledger(data_wait=0.5), 0.0, 2.0, "train.py:10"),
+    ("workers-restarted", with_loader(persistent_workers=False), ledger(data_wait=0.2), 0.0, 1.25, "train.py:10"),
+    (
+        "in-memory-tensors",
+        with_loader(num_workers=0, dataset_class=TENSORS),
+        ledger(data_wait=0.5),
+        0.0,
+        2.0,
+        "train.py:10",
+    ),
+    ("threads-over-cpus", with_environment(intra_op_threads=64), ledger(data_wait=0.2), 0.0, 5.0, "64 threads"),
+    ("quota-throttled", HEALTHY, USUAL, 50.0, 2.0, "50.0 s of 100.0 s"),
+    ("anomaly-detection", with_environment(anomaly_detection=True), ledger(python=0.5), 0.0, 2.0, "is_anomaly_enabled"),
+    (
+        "float64-parameters",
+        with_forward(parameter_dtypes=("torch.float64",)),
+        ledger(python=0.2),
+        0.0,
+        1 / 0.6,
+        "train.py:30",
+    ),
+    ("evaluation-share", HEALTHY, ledger(evaluation=0.5), 0.0, 2.0, "50"),
+    ("checkpoint-share", HEALTHY, ledger(checkpoint=0.2), 0.0, 1.25, "20"),
+    ("garbage-collection", HEALTHY, ledger(gc=0.2), 0.0, 1.25, "gc.callbacks"),
+    ("optimizer-unfused", with_optimizer(fused=None), ledger(optimizer=0.5), 0.0, 2.0, "AdamW of 10 tensors"),
+    ("tracer-attached", with_environment(tracer="bdb.Bdb"), USUAL, 0.0, float("inf"), "bdb.Bdb"),
+)
+
+
+def test_a_healthy_program_gets_none():
+    assert faults(HEALTHY) == ()
+
+
+def test_every_rule_has_a_case():
+    assert {case[0] for case in CASES} == {rule.fault for rule in RULES}
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])
+def test_a_fault_is_found_with_its_ceiling_and_where_it_shows(case):
+    fault, evidence, shares, throttled_s, ceiling, words = case
+    found = faults(evidence, shares, throttled_s=throttled_s)
+    assert [one.fault for one in found] == [fault], "and nothing else is blamed for it"
+    assert found[0].ceiling_speedup == pytest.approx(ceiling)
+    assert words in f"{found[0].title} {found[0].evidence[0]} {found[0].next_action}"
+    assert found[0].next_action
+
+
+@pytest.mark.parametrize(
+    ("evidence", "shares"),
+    [
+        (with_loader(num_workers=0), USUAL),
+        (with_loader(persistent_workers=False), USUAL),
+        (with_loader(num_workers=0, dataset_class=TENSORS), USUAL),
+        (with_environment(intra_op_threads=1), USUAL),
+        (with_environment(intra_op_threads=64, cuda=True), USUAL),
+        (with_forward(parameter_dtypes=("torch.float64",), training=False), USUAL),
+        (with_optimizer(fused=None), USUAL),
+        (with_optimizer(fused=None, optimizer_class="mine.Lion"), ledger(optimizer=0.5)),
+    ],
+)
+def test_what_costs_nothing_or_cannot_be_helped_is_no_fault(evidence, shares):
+    assert faults(evidence, shares) == ()
+
+
+def test_a_short_throttling_is_none():
+    assert faults(HEALTHY, throttled_s=2.0) == ()
+
+
+def test_the_largest_ceiling_comes_first():
+    evidence = msgspec.structs.replace(with_loader(num_workers=0), optimizers=with_optimizer(fused=None).optimizers)
+    found = faults(evidence, ledger(data_wait=0.2, optimizer=0.4))
+    assert [one.fault for one in found] == ["optimizer-unfused", "loader-in-main-process"]

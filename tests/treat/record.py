@@ -15,7 +15,14 @@ from torch.utils import data
 
 OUT, SCRIPT = Path(sys.argv[1]), Path(sys.argv[2]).resolve()
 ROOT = SCRIPT.parent
-KEYS: dict[str, list] = {"loaders": [], "optimizers": [], "forwards": [], "backwards": [], "options": []}
+KEYS: dict[str, list] = {
+    "loaders": [],
+    "optimizers": [],
+    "forwards": [],
+    "backwards": [],
+    "anomalies": [],
+    "options": [],
+}
 SEEN: set = set()
 MODULES: dict[int, int] = {}
 KEPT: list = []  # objects and frames whose id must stay theirs
@@ -164,6 +171,22 @@ def backward(self, *args, **kwargs):
     return plain_backward(self, *args, **kwargs)
 
 
+def watch_anomalies(name):
+    switch = getattr(torch.autograd, name)
+    plain = switch.__init__
+
+    def switched(self, *args, **kwargs):
+        plain(self, *args, **kwargs)
+        where = stack()
+        key = name, where[-1]["line"]
+        if key not in SEEN:
+            SEEN.add(key)
+            found = KEYS["anomalies"]
+            found.append({"kind": "anomaly", "id": len(found) + 1, "stack": where, "function": name})
+
+    switch.__init__ = switched
+
+
 def parse_known_args(self, args=None, namespace=None):
     found, rest = plain_parse(self, args, namespace)
     for action in self._actions:
@@ -195,6 +218,8 @@ def names_in(frame) -> dict[str, int]:
     }
 
 
+watch_anomalies("set_detect_anomaly")
+watch_anomalies("detect_anomaly")
 plain_loader, data.DataLoader.__init__ = data.DataLoader.__init__, loader_init
 plain_optimizer, torch.optim.Optimizer.__init__ = torch.optim.Optimizer.__init__, optimizer_init
 plain_call, nn.Module.__call__ = nn.Module.__call__, module_call
@@ -210,7 +235,7 @@ runpy.run_path(str(SCRIPT), run_name="__main__")
 numbers: dict[int, int] = {}
 for optimizer in KEYS["optimizers"]:
     optimizer["modules"] = names_in(optimizer["modules"])
-for thing in KEYS["loaders"] + KEYS["optimizers"] + KEYS["forwards"] + KEYS["backwards"]:
+for thing in KEYS["loaders"] + KEYS["optimizers"] + KEYS["forwards"] + KEYS["backwards"] + KEYS["anomalies"]:
     for place in thing["stack"]:
         place["frame"] = numbers.setdefault(place["frame"], len(numbers) + 1)
 KEYS["project_root"] = "/case"

@@ -50,7 +50,7 @@ def test_it_speaks_both_languages(treatment):
 def test_some_case_shows_it_refused_and_some_case_shows_its_edit(treatment):
     together = "".join(map(read_expected, NAMES))
     assert f"cannot {treatment.name}:" in together or treatment.name in ("compile", "threads")
-    assert f"can {treatment.name}" in together or treatment.name == "pin-memory"
+    assert f"can {treatment.name}" in together or treatment.name in ("pin-memory", "gc-freeze")
 
 
 def test_names_are_unique_and_asked_for_by_name():
@@ -116,6 +116,21 @@ def test_memory_is_pinned_where_the_model_is_on_a_gpu():
     assert not isinstance(answer, CannotApply)
     (text,) = build_change(answer, view).files.values()
     assert "pin_memory=True" in text
+
+
+@pytest.mark.parametrize("name", ["vae", "trainer_class", "dcgan", "flat_notebook", "crlf", "tabs", "chinese"])
+def test_the_collector_is_frozen_right_after_the_last_optimizer_is_made(name):
+    view = view_of(name)
+    shares = {**view.ledger.categories_ns, "gc": 10, "forward": view.ledger.categories_ns["forward"] - 10}
+    view = msgspec.structs.replace(view, ledger=msgspec.structs.replace(view.ledger, categories_ns=shares))
+    (proposal,) = answer = treatment_named("gc-freeze").propose(view)
+    assert proposal.ceiling == pytest.approx(1 / 0.9)
+    (text,) = build_change(answer, view).files.values()
+    lines = [line.strip() for line in text.splitlines()]
+    assert "import gc" in lines
+    at = lines.index("gc.collect()")
+    assert lines[at + 1] == "gc.freeze()"
+    assert any("optim." in line or "Adam" in line or "SGD" in line for line in lines[at - 3 : at])
 
 
 def test_autocast_names_the_device_of_the_model():

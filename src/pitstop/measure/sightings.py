@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 
 from pitstop.records import (
+    AnomalySighting,
     ArgparseOption,
     BackwardSighting,
     EnvironmentSighting,
@@ -53,6 +54,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
             optimizers=tuple(optimizers.values()),
             forwards=tuple(seen for seen in self.sightings if isinstance(seen, ForwardSighting)),
             backwards=tuple(seen for seen in self.sightings if isinstance(seen, BackwardSighting)),
+            anomalies=tuple(seen for seen in self.sightings if isinstance(seen, AnomalySighting)),
             options=tuple(options.values()),
             faults=self.probe_faults,
         )

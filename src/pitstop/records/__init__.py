@@ -2,6 +2,7 @@
 
 from pitstop.records.events import Event, EventKind, Mark
 from pitstop.records.evidence import (
+    AnomalySighting,
     ArgparseOption,
     BackwardSighting,
     EnvironmentSighting,
@@ -21,6 +22,7 @@ from pitstop.records.verdicts import Gate, Prescription, Trial, TrialOutcome, Ve
 
 __all__ = [
     "CATEGORIES",
+    "AnomalySighting",
     "ArgparseOption",
     "BackwardSighting",
     "CannotApply",

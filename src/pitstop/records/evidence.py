@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 __all__ = [
+    "AnomalySighting",
     "ArgparseOption",
     "BackwardSighting",
     "EnvironmentSighting",
@@ -103,6 +104,14 @@ class BackwardSighting(msgspec.Struct, frozen=True, kw_only=True, tag="backward"
     retain_graph: bool
 
 
+class AnomalySighting(msgspec.Struct, frozen=True, kw_only=True, tag="anomaly", tag_field="kind"):
+    """A place where the program switches autograd's anomaly detection on."""
+
+    id: int
+    stack: tuple[Site, ...]
+    function: str  # "set_detect_anomaly" or "detect_anomaly"
+
+
 class ArgparseOption(msgspec.Struct, frozen=True, kw_only=True, tag="argparse", tag_field="kind"):
     """One option of the program's own argparse parser, with the value of this run."""
 
@@ -161,6 +170,7 @@ Sighting = (
     | OptimizerSighting
     | ForwardSighting
     | BackwardSighting
+    | AnomalySighting
     | ArgparseOption
     | EnvironmentSighting
     | ProbeFault
@@ -177,5 +187,6 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     optimizers: tuple[OptimizerSighting, ...] = ()
     forwards: tuple[ForwardSighting, ...] = ()
     backwards: tuple[BackwardSighting, ...] = ()
+    anomalies: tuple[AnomalySighting, ...] = ()
     options: tuple[ArgparseOption, ...] = ()
     faults: tuple[ProbeFault, ...] = ()

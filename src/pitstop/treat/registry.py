@@ -1,10 +1,12 @@
 """All treatments, in the order in which their edits are written. A new one is one file and one line here."""
 
+from pitstop.treat.anomaly_off import AnomalyOff
 from pitstop.treat.bf16_autocast import Bf16Autocast
 from pitstop.treat.channels_last import ChannelsLast
 from pitstop.treat.compile_model import Compile
 from pitstop.treat.contract import Treatment
 from pitstop.treat.fused_optimizer import FusedOptimizer
+from pitstop.treat.gc_freeze import GcFreeze
 from pitstop.treat.loader_workers import LoaderWorkers
 from pitstop.treat.malloc_reuse import MallocReuse
 from pitstop.treat.pin_memory import PinMemory
@@ -21,6 +23,8 @@ TREATMENTS: tuple[Treatment, ...] = (
     FusedOptimizer(),
     Threads(),
     MallocReuse(),
+    AnomalyOff(),
+    GcFreeze(),
 )
 
 

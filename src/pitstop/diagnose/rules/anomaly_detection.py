@@ -18,7 +18,9 @@ def _find(facts: Facts) -> Finding | None:
     if environment is None or not environment.anomaly_detection:
         return None
     share = facts.share("forward", "backward")
-    return finding(RULE, share=share, evidence=_EVIDENCE.say(share=share), confidence="high")
+    return finding(
+        RULE, share=share, evidence=_EVIDENCE.say(share=share), confidence="high", treatments=("anomaly-off",)
+    )
 
 
 RULE = Rule(

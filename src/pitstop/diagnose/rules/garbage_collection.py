@@ -18,7 +18,7 @@ def _find(facts: Facts) -> Finding | None:
     share = facts.share("gc")
     if share < _MIN_SHARE:
         return None
-    return finding(RULE, share=share, evidence=_EVIDENCE.say(share=share), confidence="high")
+    return finding(RULE, share=share, evidence=_EVIDENCE.say(share=share), confidence="high", treatments=("gc-freeze",))
 
 
 RULE = Rule(

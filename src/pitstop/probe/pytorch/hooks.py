@@ -2,7 +2,7 @@
 
 from .. import collector
 from ..sampler import Sampler
-from . import backwards, checkpoints, compilations, loaders, modules, optimizers
+from . import anomalies, backwards, checkpoints, compilations, loaders, modules, optimizers
 from .bursts import Bursts
 from .environment import Environment
 from .hooked import Hooked
@@ -14,7 +14,7 @@ def install(torch, session):
     hooked.environment = Environment(hooked)
     parts = [loaders.install, optimizers.install, backwards.install, modules.install, compilations.install]
     if session.mode == "profile":
-        parts.append(checkpoints.install)
+        parts += [checkpoints.install, anomalies.install]
         collector.install(session)
         hz = session.config.get("sample_hz") or 0
         if hz > 0:

@@ -1,10 +1,12 @@
 """Where a statement about a module goes: right before its optimizer is made, outside of an `if` that only chooses the optimizer."""
 
+from collections.abc import Sequence
 from typing import cast
 
 import libcst as cst
 from libcst.metadata import ExpressionContext
 
+from pitstop.records import Site
 from pitstop.treat.contract import CannotEdit
 from pitstop.treat.edit.file import FileDraft, Rank
 from pitstop.treat.edit.names import bindings
@@ -12,7 +14,7 @@ from pitstop.treat.edit.parsed import ParsedSource, Statement
 from pitstop.treat.edit.sites import call_at
 from pitstop.treat.training import NamedModule
 
-__all__ = ["insert_for_module"]
+__all__ = ["insert_after_making", "insert_for_module"]
 
 
 def insert_for_module(file: FileDraft, module: NamedModule, code: str, *, rank: Rank) -> None:
@@ -32,6 +34,18 @@ def insert_for_module(file: FileDraft, module: NamedModule, code: str, *, rank: 
     if parsed.block(later) is not parsed.block(anchor):
         raise CannotEdit("no_name_yet", name=module.expression, line=line)
     file.insert_after(later, code, rank=rank)
+
+
+def insert_after_making(file: FileDraft, site: Site, lines: Sequence[str], *, rank: Rank) -> None:
+    """Put `lines` after the statement in which the call at `site` makes something; before it, where it returns that at once."""
+    parsed = file.parsed
+    anchor = parsed.statement(call_at(parsed, site))
+    while isinstance(holder := _holder(parsed, anchor), cst.If):
+        anchor = holder
+    returns = isinstance(anchor, cst.SimpleStatementLine) and any(isinstance(one, cst.Return) for one in anchor.body)
+    insert = file.insert_before if returns else file.insert_after
+    for line in lines:
+        insert(anchor, line, rank=rank)
 
 
 def _places(parsed: ParsedSource, anchor: Statement, expression: str) -> list[cst.CSTNode]:

@@ -17,7 +17,7 @@ Written by `bench/run_programs.py`; do not edit. Programs of pytorch/examples at
 time: of whole programs with nothing of pitstop in them ("whole"), or by the step clock where these did not fit the budget; brackets hold
 the 95 % interval. "Patched" is what would be handed over: where nothing is confirmed, the program stays as it is. Where the interval of
 whole programs includes 1, only the steps are shown to be faster: start-up and compiling, which short programs do not earn back, may
-take it all.
+take it all. The whole results: `bench/recorded/outside`.
 """
 NOT_RUN = "not run yet"
 LEAST_SHARE = 0.03  # of the step; smaller categories are not listed

@@ -58,4 +58,4 @@ def test_tensors_in_memory_behind_a_loader_are_found_and_workers_are_not_advised
     )
     found = faults(pitstop, tmp_path, source)
     assert set(found) == {"in-memory-tensors"}
-    assert "train.py:1" in found["in-memory-tensors"]["evidence"][0]
+    assert "train.py:9" in found["in-memory-tensors"]["evidence"][0]

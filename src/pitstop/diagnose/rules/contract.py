@@ -1,6 +1,7 @@
 """What a rule is: facts in, at most one finding out."""
 
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
@@ -48,7 +49,7 @@ def finding(
     confidence: str,
     removable: float | None = None,
     treatments: tuple[str, ...] = (),
-    **values: object,
+    **values: Any,
 ) -> Finding:
     """Return the finding of `rule`, its words filled with `share` and `values`.
 

@@ -47,7 +47,7 @@ RULE = Rule(
     ),
     next_action=Text(
         en="{name}(..., fused=True)  # {where}",
-        zh="{name}(..., fused=True)  # {where}",
+        zh="{name}(..., fused=True)  # 位于 {where}",
     ),
     find=_find,
 )

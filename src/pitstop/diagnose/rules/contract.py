@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from pitstop.messages import Text
-from pitstop.records import Evidence, Ledger, Site, TreeUsage
+from pitstop.records import Category, Evidence, Ledger, Site, TreeUsage
 from pitstop.records.results import Finding
 
 __all__ = ["Facts", "Rule", "ceiling", "finding", "place"]
@@ -20,9 +20,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     train_loaders: frozenset[int]
     usage: TreeUsage
 
-    def share(self, *categories: str) -> float:
+    def share(self, *categories: Category) -> float:
         """Return the share of the steady step time that these categories of the ledger have together."""
-        return sum(self.ledger.share(category) for category in categories)  # type: ignore[arg-type]
+        return sum(self.ledger.share(category) for category in categories)
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,9 +4,12 @@ An error carries a key of the message catalogue and its values, so that the CLI 
 user's language. Bugs are `assert` or ordinary exceptions and reach the user as a traceback.
 """
 
+import contextlib
+import errno
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
-__all__ = ["CheckFailed", "CouldNotMeasure", "PitstopError", "ProgramFailed", "WrongUse"]
+__all__ = ["CheckFailed", "CouldNotMeasure", "PitstopError", "ProgramFailed", "WrongUse", "full_disks_said"]
 
 
 class PitstopError(Exception):
@@ -50,3 +53,17 @@ class CouldNotMeasure(PitstopError):
     """The program ran, yet what was asked for could not be measured; the message says why."""
 
     exit_code = 4
+
+
+_FULL_OR_READ_ONLY = (errno.ENOSPC, errno.EROFS, errno.EDQUOT)
+
+
+@contextlib.contextmanager
+def full_disks_said(otherwise: str = "?") -> Iterator[None]:
+    """Turn the error of a full or read-only disk into WrongUse; `otherwise`: the place to name where the error names none."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL_OR_READ_ONLY:
+            raise
+        raise WrongUse("cli.cannot_write", path=error.filename or otherwise, why=error.strerror) from error

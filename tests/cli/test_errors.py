@@ -20,6 +20,7 @@ def last_line(text: str) -> str:
         ([], "no command to run"),
         (["--lang", "fr", "--", PYTHON, "train.py"], "no language 'fr'"),
         (["--json", "no/such/folder.json", "--", PYTHON, "train.py"], "cannot write"),
+        (["--json", "/", "--", PYTHON, "train.py"], "cannot write"),
         (["--", "no-such-command-anywhere"], "no command 'no-such-command-anywhere'"),
         (["--", PYTHON, "missing.py"], "no file"),
         (["--", "train.py"], "without its interpreter"),
@@ -47,6 +48,7 @@ def test_an_unknown_option_or_language_is_wrong_use(pitstop):
     assert pitstop("tune", "--no-such-option").returncode == 2
     assert pitstop("tune", "--budget", "soon", "--", PYTHON, "-c", "pass").returncode == 2
     assert pitstop("tune", "--budget", "10", "--", PYTHON, "-c", "pass").returncode == 2, "ten what?"
+    assert pitstop("tune", "--job-steps", "9" * 30, "--", PYTHON, "-c", "pass").returncode == 2
     no_option = pitstop("tune", "--confirm", "--seed-option", "seed", "--", PYTHON, "-c", "pass")
     assert no_option.returncode == 2
     assert "--seed" in last_line(no_option.stderr)

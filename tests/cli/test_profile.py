@@ -54,6 +54,8 @@ def test_a_signal_is_128_plus_its_number(pitstop, tmp_path):
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", 137, "when memory runs out"),
         ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", 143, "SIGTERM"),
         ("import sys; sys.exit(7)", 7, "exit code 7"),
+        ("raise ValueError('\\udcff first')", 1, "ValueError: \\udcff first"),
+        ("class E(Exception):\n    __str__ = lambda self: 1 / 0\nraise E", 1, "(exit code 1): E."),
     ],
 )
 def test_a_failing_program_is_said_to_have_failed_and_what_it_did_before_is_shown(
@@ -75,7 +77,7 @@ def test_too_few_steps_are_said_to_be_too_few(pitstop, tmp_path):
     (tmp_path / "train.py").write_text(training(steps=4))
     done = pitstop("profile", "--", PYTHON, "train.py")
     assert done.returncode == 0
-    assert "made 4 steps" in done.stderr
+    assert "made 4 step(s)" in done.stderr
 
 
 def test_a_command_without_anything_to_measure_has_no_empty_section(pitstop):

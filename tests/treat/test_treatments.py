@@ -8,8 +8,8 @@ import pytest
 
 from pitstop.messages import say
 from pitstop.messages.catalogue import texts
-from pitstop.records import CannotApply
-from pitstop.treat import TREATMENTS, build_change, propose_all, treatment_named
+from pitstop.records import AnomalySighting, CannotApply, Site
+from pitstop.treat import TREATMENTS, CannotEdit, build_change, propose_all, treatment_named
 from treat.golden import NAMES, answers_of, read_expected, view_of
 
 DOCS = Path(__file__).parents[2] / "docs" / "treatments"
@@ -131,6 +131,78 @@ def test_the_collector_is_frozen_right_after_the_last_optimizer_is_made(name):
     at = lines.index("gc.collect()")
     assert lines[at + 1] == "gc.freeze()"
     assert any("optim." in line or "Adam" in line or "SGD" in line for line in lines[at - 3 : at])
+
+
+FREEZING = """import torch
+{head}
+def train(data{parameter}):
+    {loop}
+        model = torch.nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        return optimizer
+{call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({}, None),
+        ({"head": "import gc"}, None),
+        ({"head": "import gc as collector"}, None),
+        ({"loop": "for fold in range(3):"}, "again and again"),
+        ({"loop": "while True:"}, "again and again"),
+        ({"call": "for fold in range(3):\n    train(fold)"}, "again and again"),
+        ({"call": "done = [train(fold) for fold in range(3)]"}, "again and again"),
+        ({"parameter": ", gc=1.0"}, "something else"),
+        ({"head": "gc = 'gradient clip'"}, "something else"),
+        ({"call": "train(1)\nimport gc"}, "something else"),
+    ],
+)
+def test_the_collector_is_frozen_once_and_under_its_own_name(fields, reason):
+    source = FREEZING.format(**{"head": "", "parameter": "", "loop": "if True:", "call": "train(1)"} | fields)
+    lines = source.splitlines()
+    outer = next(number for number, line in enumerate(lines, start=1) if "train(" in line and "def" not in line)
+    inner = next(number for number, line in enumerate(lines, start=1) if "SGD(" in line)
+    view = view_of("vae")
+    stack = (Site(path="/case/x.py", line=outer), Site(path="/case/x.py", line=inner))
+    optimizer = msgspec.structs.replace(view.evidence.optimizers[0], stack=stack, optimizer_class="torch.optim.sgd.SGD")
+    shares = {**view.ledger.categories_ns, "gc": 10, "forward": view.ledger.categories_ns["forward"] - 10}
+    view = msgspec.structs.replace(
+        view,
+        sources={"/case/x.py": source},
+        ledger=msgspec.structs.replace(view.ledger, categories_ns=shares),
+        evidence=msgspec.structs.replace(view.evidence, optimizers=(optimizer,)),
+    )
+    proposals = treatment_named("gc-freeze").propose(view)
+    if reason is None:
+        (text,) = build_change(proposals, view).files.values()
+        assert ".freeze()" in text
+    else:
+        with pytest.raises(CannotEdit, match=reason):
+            build_change(proposals, view)
+
+
+@pytest.mark.parametrize(
+    ("line", "edited"),
+    [
+        ("from torch.autograd import set_detect_anomaly as sda; sda(True)", "sda(False)"),
+        ("torch.autograd.set_detect_anomaly(mode=IS_ON)", "set_detect_anomaly(mode=False)"),
+        ("from torch.autograd import detect_anomaly as da; guard = da()", "torch.autograd.set_detect_anomaly(False)"),
+        ("guard = torch.autograd.anomaly_mode.detect_anomaly()", "torch.autograd.set_detect_anomaly(False)"),
+    ],
+)
+def test_anomaly_detection_is_switched_off_under_any_name(line, edited):
+    view = view_of("anomaly_on")
+    function = "set_detect_anomaly" if "set_detect" in line else "detect_anomaly"
+    seen = AnomalySighting(id=1, stack=(Site(path="/case/x.py", line=2),), function=function)
+    view = msgspec.structs.replace(
+        view,
+        sources={"/case/x.py": f"import torch\n{line}\n"},
+        evidence=msgspec.structs.replace(view.evidence, anomalies=(seen,)),
+    )
+    (text,) = build_change(treatment_named("anomaly-off").propose(view), view).files.values()
+    assert edited in text
 
 
 def test_autocast_names_the_device_of_the_model():

@@ -1,21 +1,19 @@
 """The `pitstop` command: language, commands, and what an error looks like and exits with."""
 
 import contextlib
-import errno
 import signal
 import sys
 from collections.abc import Iterator, Sequence
 
 import typer
 
-from pitstop.errors import PitstopError, WrongUse
+from pitstop.errors import PitstopError, WrongUse, full_disks_said
 from pitstop.messages import LANGUAGES, choose_language, say
+from pitstop.report.plain import plain
 
 __all__ = ["main"]
 
 _INTERRUPTED = 130
-_WRONG_USE = 2
-_FULL_OR_READ_ONLY = (errno.ENOSPC, errno.EROFS, errno.EDQUOT)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -26,21 +24,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         if wanted is not None and wanted not in LANGUAGES:
             raise WrongUse("cli.bad_language", wanted=wanted, known=", ".join(LANGUAGES))
-        with _interruption_passed_on():
+        with _interruption_passed_on(), full_disks_said():
             _app()(given, prog_name="pitstop")
     except PitstopError as error:
         if error.program_output:
             sys.stderr.write(error.program_output.rstrip("\n") + "\n")
-        sys.stderr.write(f"pitstop: {say(error.key, **error.values)}\n")
+        sys.stderr.write(f"pitstop: {plain(say(error.key, **error.values))}\n")
         sys.exit(error.exit_code)
     except _Interrupted:
         sys.stderr.write(f"\npitstop: {say('cli.interrupted')}\n")
         sys.exit(_INTERRUPTED)
-    except OSError as error:
-        if error.errno not in _FULL_OR_READ_ONLY:
-            raise
-        sys.stderr.write(f"pitstop: {say('cli.cannot_write', path=error.filename or '?', why=error.strerror)}\n")
-        sys.exit(_WRONG_USE)
 
 
 class _Interrupted(BaseException):

@@ -11,10 +11,11 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from pitstop.errors import PitstopError, WrongUse
+from pitstop.errors import PitstopError, WrongUse, full_disks_said
 from pitstop.messages import say
 from pitstop.records.results import SCHEMA, ErrorResult
 from pitstop.report.json import to_json
+from pitstop.report.plain import plain
 
 __all__ = ["check_writable", "errors_as_json", "write_file", "write_result"]
 
@@ -38,12 +39,13 @@ def write_result(
 
 
 @contextlib.contextmanager
-def errors_as_json(json: str | None) -> Iterator[None]:
+def errors_as_json(json: str | None, *, run_root: Path | None) -> Iterator[None]:
     """Write the error that ends a command where its result would have gone, for whoever reads only that; then let it pass."""
     try:
-        yield
+        with full_disks_said(os.fspath(run_root or Path.cwd())):
+            yield
     except PitstopError as error:
-        message = say(error.key, **error.values)
+        message = plain(say(error.key, **error.values))
         _write_json(ErrorResult(schema=SCHEMA, error=error.key, message=message, exit_code=error.exit_code), json)
         raise
 
@@ -65,7 +67,11 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def check_writable(*targets: str | Path | None) -> None:
-    """Raise WrongUse for a file whose folder does not exist, before minutes are spent on what it is to hold."""
+    """Raise WrongUse for a file whose folder does not exist or that is a folder itself, before minutes are spent on what it is to hold."""
     for target in targets:
-        if target is not None and str(target) != "-" and not Path(target).resolve().parent.is_dir():
+        if target is None or str(target) == "-":
+            continue
+        if not Path(target).resolve().parent.is_dir():
             raise WrongUse("cli.cannot_write", path=str(target), why=os.strerror(errno.ENOENT))
+        if Path(target).is_dir():
+            raise WrongUse("cli.cannot_write", path=str(target), why=os.strerror(errno.EISDIR))

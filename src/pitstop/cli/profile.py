@@ -5,6 +5,7 @@ from pathlib import Path
 
 import typer
 
+from pitstop.errors import WrongUse
 from pitstop.messages import say
 
 __all__ = ["command"]
@@ -25,9 +26,15 @@ def command(
 
     check_writable(json, html)
     run = profile_program(cmd or [], cwd=Path.cwd(), run_root=run_root, stdout_is_taken=json == "-")
-    write_result(run.result, json=json, html=html, page=profile_html, screen=profile_screen)
-    if run.not_kept is not None:
-        sys.stderr.write(f"pitstop: {say(run.not_kept.key, **run.not_kept.values)}\n")
+    failed = run.not_kept
+    try:
+        write_result(run.result, json=json, html=html, page=profile_html, screen=profile_screen)
+    except WrongUse as error:  # the exit code of a program that failed by itself says more
+        failed = error
+        if run.exit_code == 0:
+            raise
+    if failed is not None:
+        sys.stderr.write(f"pitstop: {say(failed.key, **failed.values)}\n")
     raise typer.Exit(run.exit_code)
 
 

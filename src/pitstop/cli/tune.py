@@ -9,6 +9,8 @@ from pitstop.messages import say
 
 __all__ = ["command"]
 
+_MOST_STEPS = 10**15  # more than any job makes
+
 
 def command(
     cmd: list[str] = typer.Argument(None, metavar="-- CMD...", help=say("profile.help_command"), show_default=False),
@@ -19,7 +21,7 @@ def command(
     confirm: bool = typer.Option(False, "--confirm", help=say("tune.help_confirm")),
     metric: str | None = typer.Option(None, metavar="REGEX", help=say("tune.help_metric")),
     seed_option: str | None = typer.Option(None, metavar="OPTION", help=say("tune.help_seed_option")),
-    job_steps: int | None = typer.Option(None, metavar="N", min=1, help=say("tune.help_job_steps")),
+    job_steps: int | None = typer.Option(None, metavar="N", min=1, max=_MOST_STEPS, help=say("tune.help_job_steps")),
     resume: bool = typer.Option(False, "--resume", help=say("tune.help_resume")),
     more_memory: bool = typer.Option(False, "--allow-memory", help=say("tune.help_memory")),
     allow_network: bool = typer.Option(False, "--allow-network", help=say("tune.help_network")),
@@ -56,7 +58,7 @@ def command(
         tolerate_load=tolerate_load,
     )
     check_writable(json, html)
-    with errors_as_json(json), tune_progress() as progress:
+    with errors_as_json(json, run_root=run_root), tune_progress() as progress:
         result = tune_program(request, progress=progress)
     write_result(result, json=json, html=html, page=tune_html, screen=tune_screen)
     if result.nothing_measured:

@@ -35,11 +35,13 @@ def _error():
     value = getattr(sys, "last_value", None)  # set by the interpreter when it printed the traceback
     if value is None:
         return None
+    name = type.__dict__["__name__"].__get__(type(value))  # whatever the user's class makes of it
     try:
         text = (str(value).strip().splitlines() or [""])[0]
-    except Exception:  # an exception of the user's that cannot be printed
+    except BaseException:  # an exception of the user's that cannot be printed; the program has ended already
         text = ""
-    return (type(value).__name__ + (": " + text if text else ""))[:_ERROR_LENGTH]
+    line = (name + (": " + text if text else ""))[:_ERROR_LENGTH]
+    return line.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _loss(tensor):

@@ -17,7 +17,7 @@ _SETTLED = {STEP: 1, OPTIMIZER: 1, BACKWARD: 16, FORWARD: 32, FETCH: 64}
 _EXPECTED_SETTLED = 256
 # Another optimizer leads from here on when it has stepped so often since the leader's last step (a training in phases), or
 # once where the leader is gone (one optimizer per fold or restart).
-_SUCCEEDS = 256
+_SUCCEEDS = 16
 
 
 class StepClock:

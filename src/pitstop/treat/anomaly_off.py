@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AnomalyOff"]
 
-_SWITCH, _CONTEXT = "set_detect_anomaly", "detect_anomaly"
+_SWITCH = "set_detect_anomaly"
 
 
 class AnomalyOff:
@@ -48,7 +48,7 @@ class AnomalyOff:
 
     def edit(self, draft: "Draft", view: View, proposal: Proposal) -> None:  # noqa: ARG002  one setting only
         """Set the argument of each switch; a context manager that can only be on becomes one that is off."""
-        from pitstop.treat.edit.setting import set_parameter  # noqa: PLC0415  libcst is imported when an edit is made
+        from pitstop.treat.edit.setting import calls_class, set_parameter  # noqa: PLC0415  libcst is imported when an edit is made
         from pitstop.treat.edit.sites import call_at, callee_name  # noqa: PLC0415
 
         for seen in view.evidence.anomalies:
@@ -56,9 +56,9 @@ class AnomalyOff:
             file = draft.file(site.path)
             wanted = seen.function
             call = call_at(file.parsed, site, likely=lambda call, wanted=wanted: callee_name(call) == wanted)  # type: ignore[misc]
-            if callee_name(call) == _SWITCH:
-                set_parameter(file, call, "mode", "False", position=0)
-            elif callee_name(call) == _CONTEXT:
-                file.replace(call, f"{file.import_name('torch')}.autograd.{_SWITCH}(False)")
-            else:
+            if not calls_class(file, call, wanted):
                 raise CannotEdit("not_the_class", line=site.line, wanted=wanted, found=file.parsed.code(call.func))
+            if wanted == _SWITCH:
+                set_parameter(file, call, "mode", "False", position=0)
+            else:
+                file.replace(call, f"{file.import_name('torch')}.autograd.{_SWITCH}(False)")

@@ -50,13 +50,22 @@ class GcFreeze:
 
     def edit(self, draft: "Draft", view: View, proposal: Proposal) -> None:  # noqa: ARG002  one setting only
         """Put both calls after the statement that makes the last optimizer."""
-        from pitstop.treat.edit.anchors import insert_after_making  # noqa: PLC0415  libcst is imported when an edit is made
+        from pitstop.treat.edit.anchors import insert_after_making, is_repeated  # noqa: PLC0415  imports libcst
         from pitstop.treat.edit.file import Rank  # noqa: PLC0415
+        from pitstop.treat.edit.imports import means_only  # noqa: PLC0415
 
-        made = [optimizer.stack for optimizer in view.evidence.optimizers if optimizer.stack]
+        seen = [optimizer for optimizer in view.evidence.optimizers if optimizer.stack]
+        made = [optimizer.stack for optimizer in seen]
         if not made:
             raise CannotEdit("made_by_library")
         site = made[-1][-1]
+        # Frozen anew in each fold, a model in a cycle that is alive then would never be freed.
+        seen_again = sum(stack[-1] == site for stack in made) > 1
+        own = (place for place in made[-1] if place.path in view.sources)
+        if seen_again or any(is_repeated(draft.file(place.path).parsed, place) for place in own):
+            raise CannotEdit("made_in_loop", line=site.line)
         file = draft.file(site.path)
-        gc = file.import_name("gc")
-        insert_after_making(file, site, (f"{gc}.collect()", f"{gc}.freeze()"), rank=Rank.SETTING)
+        gc, name = file.import_name("gc"), seen[-1].optimizer_class.rsplit(".", 1)[-1]
+        if not means_only(file.parsed, gc, module="gc", before=site.line):
+            raise CannotEdit("name_taken", name=gc)
+        insert_after_making(file, site, (f"{gc}.collect()", f"{gc}.freeze()"), made=name, rank=Rank.SETTING)

@@ -11,10 +11,10 @@ from pitstop.treat.contract import CannotEdit
 from pitstop.treat.edit.file import FileDraft, Rank
 from pitstop.treat.edit.names import bindings
 from pitstop.treat.edit.parsed import ParsedSource, Statement
-from pitstop.treat.edit.sites import call_at
+from pitstop.treat.edit.sites import call_at, callee_name, statement_at
 from pitstop.treat.training import NamedModule
 
-__all__ = ["insert_after_making", "insert_for_module"]
+__all__ = ["insert_after_making", "insert_for_module", "is_repeated"]
 
 
 def insert_for_module(file: FileDraft, module: NamedModule, code: str, *, rank: Rank) -> None:
@@ -36,10 +36,22 @@ def insert_for_module(file: FileDraft, module: NamedModule, code: str, *, rank: 
     file.insert_after(later, code, rank=rank)
 
 
-def insert_after_making(file: FileDraft, site: Site, lines: Sequence[str], *, rank: Rank) -> None:
-    """Put `lines` after the statement in which the call at `site` makes something; before it, where it returns that at once."""
+def is_repeated(parsed: ParsedSource, site: Site) -> bool:
+    """Say whether what ran at `site` stands in a loop or, where columns tell the call, in a comprehension."""
+    statement = statement_at(parsed, site)
+    if any(isinstance(at, cst.For | cst.While) for at in parsed.ancestors(statement)):
+        return True
+    try:
+        call = call_at(parsed, site)
+    except CannotEdit:  # several on the line: before Python 3.11 nobody knows which
+        return any(True for _ in parsed.nodes(cst.BaseComp, inside=statement))
+    return any(isinstance(at, cst.BaseComp) for at in parsed.ancestors(call))
+
+
+def insert_after_making(file: FileDraft, site: Site, lines: Sequence[str], *, made: str, rank: Rank) -> None:
+    """Put `lines` after the statement in which the call at `site` makes a `made`; before it, where it returns that at once."""
     parsed = file.parsed
-    anchor = parsed.statement(call_at(parsed, site))
+    anchor = parsed.statement(call_at(parsed, site, likely=lambda call: callee_name(call) == made))
     while isinstance(holder := _holder(parsed, anchor), cst.If):
         anchor = holder
     returns = isinstance(anchor, cst.SimpleStatementLine) and any(isinstance(one, cst.Return) for one in anchor.body)

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 import libcst as cst
+from libcst.metadata import ExpressionContext
 
 from pitstop.treat.edit.parsed import ParsedSource, Statement
 
-__all__ = ["ImportPlace", "bound_name", "end_of_imports", "import_place"]
+__all__ = ["ImportPlace", "bound_name", "end_of_imports", "import_place", "means_only"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +33,29 @@ def bound_name(parsed: ParsedSource, module: str) -> str | None:
             if alias.asname is not None and dotted == module:
                 return parsed.code(alias.asname.name)
     return None
+
+
+def means_only(parsed: ParsedSource, name: str, *, module: str, before: int) -> bool:
+    """Say whether `name` is `module` wherever it is bound in the file, if at all, and is so before line `before`."""
+    for node in parsed.all_nodes(parsed.module):
+        if isinstance(node, cst.Name) and node.value == name and parsed.context(node) is ExpressionContext.STORE:
+            if not any(isinstance(at, cst.ImportAlias) for at in parsed.ancestors(node)):
+                return False
+        if isinstance(node, cst.Param) and node.name.value == name:
+            return False
+        if isinstance(node, cst.FunctionDef | cst.ClassDef) and node.name.value == name:
+            return False
+        if isinstance(node, cst.ImportAlias) and _binds(parsed, node) == name:
+            is_it = parsed.code(node.name) == module and isinstance(parsed.parent(node), cst.Import)
+            if not is_it or parsed.position(node).start.line >= before:
+                return False
+    return True
+
+
+def _binds(parsed: ParsedSource, alias: cst.ImportAlias) -> str:
+    if alias.asname is not None:
+        return parsed.code(alias.asname.name)
+    return parsed.code(alias.name).split(".")[0]
 
 
 def import_place(parsed: ParsedSource, module: str) -> ImportPlace:

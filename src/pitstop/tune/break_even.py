@@ -6,7 +6,15 @@ from collections.abc import Sequence
 
 from pitstop.records import Trial
 
-__all__ = ["break_even_steps"]
+__all__ = ["break_even_steps", "starts_later"]
+
+_LATER_SHARE = 0.25
+_LATER_NS = 1e9
+
+
+def starts_later(later_ns: float, *, usual_ns: float) -> bool:
+    """Say whether a start that took so much longer than the usual one did so by more than process starts scatter."""
+    return later_ns > max(_LATER_NS, _LATER_SHARE * usual_ns)
 
 
 def break_even_steps(trials: Sequence[Trial], *, chosen: tuple[str, ...], warm_steps: int = 0) -> int | None:
@@ -30,4 +38,5 @@ def break_even_steps(trials: Sequence[Trial], *, chosen: tuple[str, ...], warm_s
     extra_ns = cold - statistics.fmean(trial.first_ns or 0 for trial in base)
     if saved_ns <= 0:
         return None
-    return warm_steps + math.ceil(extra_ns / saved_ns) if extra_ns > 0 else 0
+    usual_ns = statistics.fmean(trial.first_ns or 0 for trial in base)
+    return warm_steps + math.ceil(extra_ns / saved_ns) if starts_later(extra_ns, usual_ns=usual_ns) else 0

@@ -8,6 +8,7 @@ to end before it, the set is no candidate; where it is not known, `steps_to_know
 import math
 
 from pitstop.stats.screening import ScreenEstimate
+from pitstop.tune.break_even import starts_later
 from pitstop.tune.search_actions import Key
 from pitstop.tune.search_budget import check_cost_ns, confirm_cost_ns
 from pitstop.tune.search_facts import Facts, Table
@@ -15,9 +16,6 @@ from pitstop.tune.search_screening import pays, usable
 
 __all__ = ["crossing", "outrun", "steps_to_know", "too_late"]
 
-# A start counts as later when it is so by more than process starts scatter: this share of the baseline's, and this much.
-_LATER_SHARE = 0.25
-_LATER_NS = 1e9
 # At most this share of the whole budget is spent on knowing the length, at most so often, and only to learn so much more.
 _BUDGET_SHARE = 0.15
 _MOST_LOOKS = 2
@@ -113,7 +111,7 @@ def _later_ns(key: Key, other: Key, *, table: Table) -> float:
     if key not in starts or other not in starts or () not in starts:
         return 0.0
     later = starts[key] - starts[other]
-    return later if later > max(_LATER_NS, _LATER_SHARE * starts[()]) else 0.0
+    return later if starts_later(later, usual_ns=starts[()]) else 0.0
 
 
 def _step_ns(estimate: ScreenEstimate | None, *, table: Table) -> float:

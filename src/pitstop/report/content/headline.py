@@ -81,8 +81,14 @@ def _nothing(result: TuneResult) -> str:
     tried = sum(verdict.was_tried for verdict in result.verdicts)
     if not tried:
         return say("report.headline.all_ruled_out", possible=len(result.verdicts), margin=margin)
-    open_ones = [verdict for verdict in possible if verdict.verdict == VerdictKind.UNDECIDED]
-    faster = sum(verdict.verdict == VerdictKind.FASTER and verdict.stage == "confirm" for verdict in result.verdicts)
+    confirmed = [verdict for verdict in result.verdicts if verdict.stage == "confirm"]
+    faster = sum(verdict.verdict == VerdictKind.FASTER for verdict in confirmed)
+    open_ones = [  # what only looks faster is open too
+        verdict
+        for verdict in possible
+        if verdict.verdict == VerdictKind.UNDECIDED
+        or (verdict.verdict == VerdictKind.FASTER and verdict not in confirmed)
+    ]
     if faster:
         return say("report.headline.none_chosen", tried=tried, faster=faster)
     if open_ones:

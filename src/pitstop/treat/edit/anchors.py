@@ -44,7 +44,7 @@ def is_repeated(parsed: ParsedSource, site: Site) -> bool:
     try:
         call = call_at(parsed, site)
     except CannotEdit:  # several on the line: before Python 3.11 nobody knows which
-        return any(True for _ in parsed.nodes(cst.BaseComp, inside=statement))
+        return any(isinstance(node, cst.BaseComp) for node in parsed.all_nodes(statement))
     return any(isinstance(at, cst.BaseComp) for at in parsed.ancestors(call))
 
 

@@ -38,9 +38,8 @@ def bound_name(parsed: ParsedSource, module: str) -> str | None:
 def means_only(parsed: ParsedSource, name: str, *, module: str, before: int) -> bool:
     """Say whether `name` is `module` wherever it is bound in the file, if at all, and is so before line `before`."""
     for node in parsed.all_nodes(parsed.module):
-        if isinstance(node, cst.Name) and node.value == name and parsed.context(node) is ExpressionContext.STORE:
-            if not any(isinstance(at, cst.ImportAlias) for at in parsed.ancestors(node)):
-                return False
+        if isinstance(node, cst.Name) and node.value == name and _is_stored(parsed, node):
+            return False
         if isinstance(node, cst.Param) and node.name.value == name:
             return False
         if isinstance(node, cst.FunctionDef | cst.ClassDef) and node.name.value == name:
@@ -50,6 +49,11 @@ def means_only(parsed: ParsedSource, name: str, *, module: str, before: int) -> 
             if not is_it or parsed.position(node).start.line >= before:
                 return False
     return True
+
+
+def _is_stored(parsed: ParsedSource, node: cst.Name) -> bool:
+    in_import = any(isinstance(at, cst.ImportAlias) for at in parsed.ancestors(node))
+    return parsed.context(node) is ExpressionContext.STORE and not in_import
 
 
 def _binds(parsed: ParsedSource, alias: cst.ImportAlias) -> str:

@@ -592,3 +592,11 @@ def test_screening_goes_on_when_what_paid_turns_out_unsafe():
     tuned = tune(gains, proposals=known, unsafe=("format",))
     assert verdict(tuned, "format").verdict is VerdictKind.UNSAFE
     assert tuned.finish.chosen == ("worker=2",)
+
+
+def test_a_busy_machine_is_waited_for_up_to_half_of_the_budget():
+    busy = Noise(sd=0.002, busy_chance=1.0)
+    tuned = tune({"a": 1.5}, noise=busy, options=SearchOptions(budget_ns=120 * 10**9))
+    assert tuned.finish.chosen == ()
+    assert "busy" in tuned.finish.reason
+    assert 60e9 < tuned.finish.spent_ns < 75e9

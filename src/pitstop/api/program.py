@@ -27,7 +27,7 @@ def read_program(command: list[str], *, cwd: Path, asked: str = "profile") -> Pr
             raise WrongUse("cli.is_a_folder", path=first)
         if path.is_file():
             key = "cli.needs_interpreter" if path.suffix == ".py" else "cli.not_executable"
-            raise WrongUse(key, path=first)
+            raise WrongUse(key, path=first, name=asked)
         raise WrongUse("cli.no_such_script" if first.endswith(".py") else "cli.no_such_command", path=first)
     script = main_script(command, cwd=cwd)
     if script is not None:

@@ -34,6 +34,7 @@ __all__ = ["Combining", "Finished", "Gating", "Phase", "Screening", "plan"]
 _FIRST_BASELINES = 2
 _BETWEEN_BASELINES = 2  # candidates from one baseline to the next
 _COMBINATIONS = 8  # sets that a search with several clear gains should have time for
+_PATIENCE = 0.5  # of the budget, spent while the machine is too busy for a baseline
 _BASELINE_FAILURES = 2  # once more after the first: a port still in use, a download cut off
 
 
@@ -226,9 +227,15 @@ def _baseline_trouble(facts: Facts, table: Table) -> Finished | None:
     ]
     if len(failed) >= _BASELINE_FAILURES:
         return Finished(why="search.baseline_failed")
-    if table.busy.get((), 0) > facts.options.busy_repeats:
+    if table.busy.get((), 0) > facts.options.busy_repeats and _has_waited(facts):
         return Finished(why="search.busy")
     return None
+
+
+def _has_waited(facts: Facts) -> bool:
+    """Whether so much of the budget is spent that the machine is not waited for any longer."""
+    budget_ns = facts.options.budget_ns
+    return budget_ns is None or facts.spent_ns > _PATIENCE * budget_ns
 
 
 def _view(facts: Facts, table: Table) -> View:

@@ -51,10 +51,16 @@ def test_a_fault_of_the_whole_process_is_found(pitstop, tmp_path, before, dtype,
 
 @pytest.mark.torch
 def test_tensors_in_memory_behind_a_loader_are_found_and_workers_are_not_advised(pitstop, tmp_path):
-    source = PROGRAM.format(before="", dtype="").replace(
-        "for step in range(60):",
-        "loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, y), batch_size=32, shuffle=True)\n"
-        "for x, y in (batch for epoch in range(10) for batch in loader):",
+    """One thread and large batches: taking hundreds of samples one by one outweighs the model under any load."""
+    source = (
+        PROGRAM.format(before="torch.set_num_threads(1)", dtype="")
+        .replace("(256, 64)", "(4096, 64)")
+        .replace("(256,))", "(4096,))")
+        .replace(
+            "for step in range(60):",
+            "loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, y), batch_size=512, shuffle=True)\n"
+            "for x, y in (batch for epoch in range(10) for batch in loader):",
+        )
     )
     found = faults(pitstop, tmp_path, source)
     assert set(found) == {"in-memory-tensors"}

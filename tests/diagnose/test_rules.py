@@ -12,12 +12,12 @@ from pitstop.records.run import MemorySample, TreeUsage
 S = 1_000_000_000
 
 
-def ledger(**shares: float) -> Ledger:
-    """A ledger of 100 s with these shares, the rest forward."""
+def ledger(*, wall_s: int = 100, **shares: float) -> Ledger:
+    """A ledger with these shares, the rest forward."""
     rest = 1.0 - sum(shares.values())
-    given = {name: round(100 * S * shares.get(name, 0.0)) for name in CATEGORIES}
-    given["forward"] += round(100 * S * rest)
-    return Ledger(wall_ns=100 * S, steps=1000, categories_ns={str(name): time_ns for name, time_ns in given.items()})
+    given = {name: round(wall_s * S * shares.get(name, 0.0)) for name in CATEGORIES}
+    given["forward"] += round(wall_s * S * rest)
+    return Ledger(wall_ns=wall_s * S, steps=1000, categories_ns={str(name): time_ns for name, time_ns in given.items()})
 
 
 def at(line: int) -> tuple[Site, ...]:
@@ -186,6 +186,10 @@ def test_what_costs_nothing_or_cannot_be_helped_is_no_fault(evidence, shares):
 
 def test_a_short_throttling_is_none():
     assert faults(HEALTHY, throttled_s=2.0) == ()
+
+
+def test_one_full_collection_in_a_short_run_is_no_habit():
+    assert faults(HEALTHY, ledger(wall_s=4, gc=0.2)) == ()
 
 
 def test_the_largest_ceiling_comes_first():

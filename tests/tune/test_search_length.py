@@ -77,6 +77,12 @@ def test_where_only_a_late_start_pays_nothing_is_handed_over_and_the_reason_name
     assert "--job-steps" in tuned.finish.reason
 
 
+def test_what_is_no_faster_at_any_length_is_not_the_lengths_fault():
+    tuned = tune({"compile": 0.97}, steps=300, options=SearchOptions(length=Length(steps=300, ended=True)))
+    assert tuned.finish.chosen == ()
+    assert "--job-steps" not in tuned.finish.reason
+
+
 def test_a_compiler_that_harms_alone_does_not_bar_it_from_long_programs():
     """Alone it gains nothing and starts late; on top of the layout it pays after some thousand steps, which there are."""
 

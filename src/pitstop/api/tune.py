@@ -73,13 +73,14 @@ def tune_program(request: TuneRequest, *, progress: ProgressSink) -> TuneResult:
     check_options(metric=request.metric, seed_option=request.seed_option)  # said before anything runs
     setup = resume_setup(request, progress=progress) if request.resume else start_setup(request, progress=progress)
     setup.bench.ends_s = began + setup.budget_s - setup.spent_before_s
-    finish, margin = _search(setup, request, progress=progress, began=began)
+    finish, options = _search(setup, request, progress=progress, began=began)
     change = _change(setup, finish.chosen)
     left_s = setup.budget_s - (time.monotonic() - began) - setup.spent_before_s
     if finish.chosen:
         progress(say("tune.phase_patched"), None)
     patched, why_not = measure_patched(setup.bench, change=change, finish=finish, left_s=left_s)
-    if request.job_steps is None and slower_as_a_whole(patched):
+    # A job longer than this program (--job-steps, also that of the tune which is resumed) is judged by its steps.
+    if options.length == setup.baseline.length and slower_as_a_whole(patched):
         finish, change, patched = _without_choice(finish, patched), Change(), None
     confirmed = None
     if request.confirm and finish.chosen:
@@ -95,7 +96,7 @@ def tune_program(request: TuneRequest, *, progress: ProgressSink) -> TuneResult:
         confirmed=confirmed,
         not_measured=why_not,
         wall_s=time.monotonic() - began + setup.spent_before_s,
-        margin=margin,
+        margin=options.margin,
     )
 
 
@@ -123,10 +124,12 @@ def search_options(request: TuneRequest, *, baseline: Baseline, budget_s: float,
     return options
 
 
-def _search(setup: Setup, request: TuneRequest, *, progress: ProgressSink, began: float) -> tuple[Finish, float]:
+def _search(
+    setup: Setup, request: TuneRequest, *, progress: ProgressSink, began: float
+) -> tuple[Finish, SearchOptions]:
     """Let the search say what to do until it has finished; every observation is in the journal before the next begins.
 
-    Returns the end, and the margin that it promises: a resumed tune keeps the one with which it began.
+    Returns the end, and the options that it kept to: a resumed tune has those with which it began.
     """
     spent_s = time.monotonic() - began
     options = setup.options(search_options(request, baseline=setup.baseline, budget_s=setup.budget_s, spent_s=spent_s))
@@ -142,7 +145,7 @@ def _search(setup: Setup, request: TuneRequest, *, progress: ProgressSink, began
         observation = performers[type(action)](action)
         setup.journal.append(observation)
         search = observe(search, observation)
-    return action, options.margin
+    return action, options
 
 
 def _describe_action(action: Measure | CheckNumerics | MeasureLength) -> str:

@@ -5,13 +5,14 @@ from typing import Any
 
 import msgspec
 
-from pitstop.records.results import ProfileResult, TuneResult
+from pitstop.records.results import ErrorResult, ProfileResult, TuneResult
 
 
 def result_keys() -> tuple[str, ...]:
-    """Return all keys of both results, sorted: "profile.steps.mean_ns", "tune.verdicts[].ci[]", "profile.utilisation{}"."""
+    """Return all keys of all results, sorted: "profile.steps.mean_ns", "tune.verdicts[].ci[]", "profile.utilisation{}"."""
     found = {*_walk("profile", msgspec.inspect.type_info(ProfileResult))}
     found |= {*_walk("tune", msgspec.inspect.type_info(TuneResult))}
+    found |= {*_walk("error", msgspec.inspect.type_info(ErrorResult))}
     return tuple(sorted(found))
 
 

@@ -145,7 +145,7 @@ def _plan_combining(facts: Facts, table: Table) -> Action | Phase:
     if _lacks_closing_baseline(facts, table, found):
         return _measure((), table=table)
     if not found:
-        return _screen_on(facts, table, view) or Finished(why=_why_nothing(facts, table, view))
+        return _screen_on(facts, table, view) or Finished(why=_why_nothing(facts, table))
     unsafe, forbidden = excluded_by_gates(facts)
     if steps := steps_to_know(found, facts=facts, table=table, unsafe=unsafe, forbidden=forbidden):
         return MeasureLength(steps=steps)
@@ -160,12 +160,15 @@ def _screen_on(facts: Facts, table: Table, view: View) -> Action | None:
     return _measure(wanted, table=table) if can_screen(wanted, best=(), facts=facts, table=table) else None
 
 
-def _why_nothing(facts: Facts, table: Table, view: View) -> str:
+def _why_nothing(facts: Facts, table: Table) -> str:
     if facts.left_ns < math.inf and untried(facts, table):
         return "search.budget_in_screening"
-    if any(excluded_by_gates(facts)):
+    unsafe, forbidden = excluded_by_gates(facts)
+    if unsafe or forbidden:
         return "search.unsafe_only"
-    return "search.too_short" if view.excluded or view.forbidden else "search.nothing_pays"
+    # A set that is no faster at any length is not the length's fault.
+    late = outrun(facts, table, unsafe=unsafe, forbidden=forbidden)
+    return "search.too_short" if any(map(math.isfinite, late.values())) else "search.nothing_pays"
 
 
 def _plan_gating(facts: Facts, table: Table, phase: Gating) -> Action | Phase:

@@ -7,6 +7,9 @@ from pitstop.records.results import Finding
 __all__ = ["RULE"]
 
 _MIN_SHARE = 0.03
+_MIN_WALL_NS = (
+    5_000_000_000  # a full collection takes a second in programs of many objects: one in a short run is no habit
+)
 
 _EVIDENCE = Text(
     en="gc is {share:.1%} of the steady step time (ledger, gc.callbacks)",
@@ -16,7 +19,7 @@ _EVIDENCE = Text(
 
 def _find(facts: Facts) -> Finding | None:
     share = facts.share("gc")
-    if share < _MIN_SHARE:
+    if share < _MIN_SHARE or facts.ledger.wall_ns < _MIN_WALL_NS:
         return None
     return finding(RULE, share=share, evidence=_EVIDENCE.say(share=share), confidence="high", treatments=("gc-freeze",))
 

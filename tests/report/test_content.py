@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pitstop.records.results import Shadow, TuneResult
+from pitstop.records.results import InterventionResult, Shadow, TuneResult
 from pitstop.records.steps import CATEGORIES
 from pitstop.records.verdicts import Gate, VerdictKind
 from pitstop.report.content.account import account_facts, confirm_facts
@@ -191,6 +191,17 @@ def test_only_the_hottest_places_are_listed_hottest_first() -> None:
 def test_trials_thrown_away_are_counted_apart() -> None:
     assert "3 of them thrown away" in account_facts(photo_tune())[0].value
     assert "thrown away" not in account_facts(msgspec.structs.replace(photo_tune(), invalid_trials=0))[0].value
+
+
+def test_what_interventions_showed_is_said_and_what_they_did_not_is_left_out() -> None:
+    seen = (
+        InterventionResult(what="cached-batch", speedup=1.4, outcome="measured"),
+        InterventionResult(what="loader-alone", speedup=None, outcome="busy", reason="others used 40 % of the machine"),
+    )
+    facts = account_facts(msgspec.structs.replace(photo_tune(), interventions=seen))
+    assert [fact.name for fact in facts][1] == "Without input"
+    assert "1.40x as fast" in facts[1].value
+    assert not any(fact.name == "Loader alone" for fact in facts)
 
 
 def test_the_users_metric_stands_beside_the_confirmed_speed() -> None:

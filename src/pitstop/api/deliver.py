@@ -2,6 +2,7 @@
 
 import msgspec
 
+from pitstop.api.interventions import intervention_results, with_measured_ceilings
 from pitstop.api.setup import Setup
 from pitstop.measure.sandbox import describe, remove_tree
 from pitstop.messages import language
@@ -20,7 +21,7 @@ from pitstop.report.json import to_json
 from pitstop.report.markdown import tune_markdown
 from pitstop.treat import TREATMENTS, launch_line, unified_diff
 from pitstop.tune.break_even import break_even_steps
-from pitstop.tune.search_actions import Finish, Observation
+from pitstop.tune.search_actions import Finish, Intervention, Observation
 
 __all__ = ["deliver"]
 
@@ -37,9 +38,12 @@ def deliver(
     margin: float,
 ) -> TuneResult:
     """Write patch and reports into the run folder and return the result. `finish.chosen` empty is the honest zero."""
+    seen = [one for one in setup.journal.observations(Observation) if isinstance(one, Intervention)]
+    interventions = intervention_results(setup, seen)
+    findings = with_measured_ceilings(setup.profile.findings, interventions)
     result = TuneResult(
         schema=SCHEMA,
-        baseline=setup.profile,
+        baseline=msgspec.structs.replace(setup.profile, findings=findings),
         verdicts=tuple(_verdict(verdict) for verdict in finish.verdicts),
         prescription=_prescription(setup, finish=finish, change=change, patched=patched),
         wall_s=wall_s,
@@ -53,6 +57,7 @@ def deliver(
         margin=margin,
         reason=finish.reason,
         tolerate_load=setup.tolerate_load,
+        interventions=interventions,
     )
     setup.folder.write("report.html", tune_html(result))
     setup.folder.write("report.md", tune_markdown(result))

@@ -19,7 +19,7 @@ from pitstop.records import CannotApply, Program, Proposal, Run, Trial, TrialOut
 from pitstop.records.results import ProfileResult
 from pitstop.store import Journal, RunFolder, find_run, new_run_folder
 from pitstop.treat import TREATMENTS, View, decode_source, loader_roles, propose_all
-from pitstop.tune.search_actions import SearchOptions
+from pitstop.tune.search_actions import Observation, SearchOptions
 
 if TYPE_CHECKING:
     from pitstop.api.tune import ProgressSink, TuneRequest
@@ -81,6 +81,15 @@ class Setup:
         if stored is None:
             self.journal.put("options", wanted)
         return stored or wanted
+
+    def baseline_step_ns(self) -> float | None:
+        """Return the mean wall time of a step over the baselines measured so far, None before the first."""
+        seen = [
+            one.ns_per_step
+            for one in self.journal.observations(Observation)
+            if isinstance(one, Trial) and not one.proposals and one.outcome is TrialOutcome.MEASURED and one.ns_per_step
+        ]
+        return sum(seen) / len(seen) if seen else None
 
     def could_not_act(self, names: tuple[str, ...], *, reason: str) -> Trial:
         """Return the trial of an edit that could not be written."""

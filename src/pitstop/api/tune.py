@@ -10,6 +10,7 @@ import msgspec
 from pitstop.api.baseline import Baseline, measure_length
 from pitstop.api.confirm import check_options, confirm_to_the_end
 from pitstop.api.deliver import deliver
+from pitstop.api.interventions import intervene, possible_interventions
 from pitstop.api.numerics import NumericsBench
 from pitstop.api.patched import measure_patched, slower_as_a_whole
 from pitstop.api.setup import Setup, resume_setup, start_setup
@@ -22,6 +23,7 @@ from pitstop.tune.search import next_action, observe, replay
 from pitstop.tune.search_actions import (
     CheckNumerics,
     Finish,
+    Intervene,
     Length,
     Measure,
     MeasureLength,
@@ -132,12 +134,14 @@ def _search(
     Returns the end, and the options that it kept to: a resumed tune has those with which it began.
     """
     spent_s = time.monotonic() - began
-    options = setup.options(search_options(request, baseline=setup.baseline, budget_s=setup.budget_s, spent_s=spent_s))
+    wanted = search_options(request, baseline=setup.baseline, budget_s=setup.budget_s, spent_s=spent_s)
+    options = setup.options(msgspec.structs.replace(wanted, interventions=possible_interventions(setup)))
     search = replay(setup.proposals, setup.journal.observations(Observation), options=options)
     numerics = NumericsBench(setup.bench, baseline=setup.baseline)
     performers: Mapping[type, Callable[..., Observation]] = {
         Measure: lambda action: _measure(setup, action),
         CheckNumerics: lambda action: _check(setup, numerics, action),
+        Intervene: lambda action: intervene(setup, action),
         MeasureLength: lambda action: measure_length(setup.bench, baseline=setup.baseline, steps=action.steps),
     }
     while not isinstance(action := next_action(search), Finish):
@@ -148,7 +152,9 @@ def _search(
     return action, options
 
 
-def _describe_action(action: Measure | CheckNumerics | MeasureLength) -> str:
+def _describe_action(action: Measure | CheckNumerics | MeasureLength | Intervene) -> str:
+    if isinstance(action, Intervene):
+        return say(f"tune.phase_{action.what}")
     if isinstance(action, MeasureLength):
         return say("tune.phase_length", steps=action.steps)
     name = " + ".join(action.proposals) or say("tune.baseline_is")

@@ -35,6 +35,9 @@ class ProbeConfig(msgspec.Struct, frozen=True, kw_only=True):
     warmup_steps: int = 0
     sample_hz: int = 0  # stack samples per second in profile mode, 0 = off
     equivalence: dict[str, object] | None = None
+    intervention: dict[str, object] | None = (
+        None  # "what", "loaders", and for a loader alone "batches", "warm", "limit_ns"
+    )
     schema: int = SCHEMA
 
 

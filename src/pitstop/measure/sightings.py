@@ -8,6 +8,7 @@ from pitstop.records import (
     AnomalySighting,
     ArgparseOption,
     BackwardSighting,
+    DrainedLoader,
     EnvironmentSighting,
     Evidence,
     ForwardSighting,
@@ -56,6 +57,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
             backwards=tuple(seen for seen in self.sightings if isinstance(seen, BackwardSighting)),
             anomalies=tuple(seen for seen in self.sightings if isinstance(seen, AnomalySighting)),
             options=tuple(options.values()),
+            drained=tuple(seen for seen in self.sightings if isinstance(seen, DrainedLoader)),
             faults=self.probe_faults,
         )
 

@@ -11,6 +11,7 @@ __all__ = [
     "AnomalySighting",
     "ArgparseOption",
     "BackwardSighting",
+    "DrainedLoader",
     "EnvironmentSighting",
     "Evidence",
     "ForwardSighting",
@@ -151,6 +152,14 @@ class EnvironmentSighting(msgspec.Struct, frozen=True, kw_only=True, tag="enviro
     )
 
 
+class DrainedLoader(msgspec.Struct, frozen=True, kw_only=True, tag="drained", tag_field="kind"):
+    """A loader was emptied with nothing else going on: so many batches in so much wall time."""
+
+    loader: int
+    batches: int
+    wall_ns: int
+
+
 class ProbeFault(msgspec.Struct, frozen=True, kw_only=True, tag="probe_fault", tag_field="kind"):
     """The probe caught its own error and went on: what it was doing and what happened."""
 
@@ -173,6 +182,7 @@ Sighting = (
     | AnomalySighting
     | ArgparseOption
     | EnvironmentSighting
+    | DrainedLoader
     | ProbeFault
     | ModuleNames
 )
@@ -189,4 +199,5 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     backwards: tuple[BackwardSighting, ...] = ()
     anomalies: tuple[AnomalySighting, ...] = ()
     options: tuple[ArgparseOption, ...] = ()
+    drained: tuple[DrainedLoader, ...] = ()  # of a run that an intervention asked for
     faults: tuple[ProbeFault, ...] = ()

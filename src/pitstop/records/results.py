@@ -15,6 +15,7 @@ __all__ = [
     "ConfirmResult",
     "ErrorResult",
     "Finding",
+    "InterventionResult",
     "NotMeasured",
     "Overhead",
     "Patched",
@@ -154,6 +155,18 @@ class Patched(msgspec.Struct, frozen=True, kw_only=True):
     how: str
 
 
+class InterventionResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A throw-away run of the unchanged program with one thing taken away; `speedup` = step time / time without it.
+
+    `what`: "cached-batch" (the input is taken away: what is left of a step) or "loader-alone" (everything but the loader is).
+    """
+
+    what: str
+    speedup: float | None
+    outcome: str
+    reason: str = ""
+
+
 class PrescriptionResult(msgspec.Struct, frozen=True, kw_only=True):
     """What is handed over; `treatments` is empty where nothing helped (the honest zero)."""
 
@@ -209,6 +222,7 @@ class TuneResult(msgspec.Struct, frozen=True, kw_only=True):
     invalid_trials: int = 0
     reason: str = ""  # why the search ended as it did, in the chosen language
     tolerate_load: bool = False  # trials on a busy machine counted too
+    interventions: tuple[InterventionResult, ...] = ()
     margin: float = 0.02  # a speed-up has to clear 1 + margin to count (DESIGN.md, Statistics rules)
 
     @property

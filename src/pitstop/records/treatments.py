@@ -29,6 +29,9 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     compiles: bool = (
         False  # its first run is slow to start, and one without compiled graphs shows that it could not act
     )
+    acts_on: str = (
+        ""  # "input": on nothing but how training batches are made; "training": on nothing before the batch is there
+    )
 
 
 class CannotApply(msgspec.Struct, frozen=True, kw_only=True):

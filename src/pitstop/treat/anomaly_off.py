@@ -43,6 +43,7 @@ class AnomalyOff:
                 numerics=Numerics.EXACT,
                 ceiling=amdahl(view.ledger, "forward", "backward"),
                 group=self.name,
+                acts_on="training",
             ),
         )
 

@@ -41,6 +41,7 @@ class Bf16Autocast:
                 numerics=Numerics.PRECISION,
                 ceiling=amdahl(view.ledger, "forward", "backward"),
                 group=self.name,
+                acts_on="training",
             ),
         )
 

@@ -45,6 +45,7 @@ class ChannelsLast:
                 numerics=Numerics.SAME_MATH,
                 ceiling=amdahl(view.ledger, "forward", "backward"),
                 group=self.name,
+                acts_on="training",
             ),
         )
 

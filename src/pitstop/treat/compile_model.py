@@ -48,6 +48,7 @@ class Compile:
                 numerics=Numerics.SAME_MATH,
                 ceiling=amdahl(view.ledger, "forward", "backward"),
                 group=self.name,
+                acts_on="training",
                 compiles=True,
             ),
         )

@@ -49,6 +49,7 @@ class FusedOptimizer:
                 numerics=Numerics.SAME_MATH,
                 ceiling=amdahl(view.ledger, "optimizer"),
                 group=self.name,
+                acts_on="training",
             ),
         )
 

@@ -101,6 +101,7 @@ def _ladder(view: View, loaders: tuple[LoaderSighting, ...], *, role: str, ceili
             numerics=Numerics.SAME_DISTRIBUTION,
             ceiling=ceiling if count > max(now) and not threads else inf,
             group=prefix,
+            acts_on="input" if role == "training" and not threads else "",
         )
 
     wanted = [count for count in sorted(counts) if now != {count}]

@@ -1,13 +1,13 @@
 """The search: which trial next, and when to stop. A pure state machine.
 
     start(proposals) -> Search
-    observe(search, trial, numerics report or length) -> Search
-    next_action(search) -> Measure | CheckNumerics | MeasureLength | Finish
+    observe(search, trial, numerics report, length or intervention) -> Search
+    next_action(search) -> Measure | CheckNumerics | MeasureLength | Intervene | Finish
 
 States and their transitions; all but Confirming are decided anew from the facts after each observation, and replaying the
 observations of a journal rebuilds the state exactly:
 
-    Screening   baselines first, then candidates between baselines       -> Combining when no single one is worth a trial
+    Screening   baselines first, then interventions, then candidates between baselines       -> Combining when no single one is worth a trial
     Combining   sets of survivors; then the program's length, where the
                 choice hangs on it                                       -> Gating with finalists, or Finished (nothing pays)
     Gating      numerics checks of the finalists                         -> Confirming, or Combining without what failed
@@ -25,6 +25,7 @@ from pitstop.tune.search_actions import (
     Action,
     CheckNumerics,
     Finish,
+    Intervene,
     Measure,
     MeasureLength,
     Observation,
@@ -85,6 +86,6 @@ def _settle(facts: Facts, phase: Phase) -> Search:
     table = tabulate(facts)
     while True:
         following = plan(facts, table, phase)
-        if isinstance(following, Measure | CheckNumerics | MeasureLength | Finish):
+        if isinstance(following, Measure | CheckNumerics | MeasureLength | Intervene | Finish):
             return Search(facts=facts, phase=phase, action=following)
         phase = following

@@ -4,12 +4,14 @@ from typing import Literal
 
 import msgspec
 
-from pitstop.records import Gate, Numerics, Trial, Verdict
+from pitstop.records import Gate, Numerics, Trial, TrialOutcome, Verdict
 
 __all__ = [
     "Action",
     "CheckNumerics",
     "Finish",
+    "Intervene",
+    "Intervention",
     "Key",
     "Length",
     "Measure",
@@ -17,8 +19,10 @@ __all__ = [
     "NumericsReport",
     "Observation",
     "SearchOptions",
+    "What",
 ]
 
+What = Literal["cached-batch", "loader-alone"]
 Key = tuple[str, ...]  # names of proposals applied together, in the order they were proposed; () is the baseline
 GIB = 1 << 30
 
@@ -50,6 +54,7 @@ class SearchOptions(msgspec.Struct, frozen=True, kw_only=True):
     most_trials: int = 400
     warm_steps: int = 0  # steps before the window, which `Trial.first_ns` covers
     length: Length = Length()  # what is known at the beginning
+    interventions: tuple[What, ...] = ()  # that can be made in this program
 
 
 class Measure(msgspec.Struct, frozen=True, kw_only=True, tag="measure", tag_field="kind"):
@@ -70,6 +75,22 @@ class MeasureLength(msgspec.Struct, frozen=True, kw_only=True, tag="measure-leng
     """Run the unchanged program until it has made so many steps, to see whether it does."""
 
     steps: int
+
+
+class Intervene(msgspec.Struct, frozen=True, kw_only=True, tag="intervene", tag_field="kind"):
+    """Run the unchanged program with its input cached, or its loader alone."""
+
+    what: What
+
+
+class Intervention(msgspec.Struct, frozen=True, kw_only=True, tag="intervention", tag_field="kind"):
+    """What an intervention showed: the wall time of a step on a cached batch, or of a step's batches by the loader alone."""
+
+    what: What
+    outcome: TrialOutcome
+    step_ns: float | None = None
+    wall_ns: int = 0
+    detail: str = ""
 
 
 class Finish(msgspec.Struct, frozen=True, kw_only=True, tag="finish", tag_field="kind"):
@@ -114,5 +135,5 @@ class NumericsReport(msgspec.Struct, frozen=True, kw_only=True, tag="numerics", 
         return "passed" if self.gates and all(gate.passed for gate in self.gates) else "not-made"
 
 
-Action = Measure | CheckNumerics | MeasureLength | Finish
-Observation = Trial | NumericsReport | Length
+Action = Measure | CheckNumerics | MeasureLength | Intervene | Finish
+Observation = Trial | NumericsReport | Length | Intervention

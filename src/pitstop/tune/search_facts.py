@@ -7,7 +7,7 @@ import msgspec
 
 from pitstop.records import Numerics, Proposal, Trial, TrialOutcome
 from pitstop.stats.screening import ScreenEstimate, TimedRun, noise_sd, screen
-from pitstop.tune.search_actions import Key, Length, NumericsReport, Observation, SearchOptions
+from pitstop.tune.search_actions import Intervention, Key, Length, NumericsReport, Observation, SearchOptions
 
 __all__ = ["Facts", "Table", "add", "canonical", "log_cost_ratio", "numerics_of", "tabulate"]
 
@@ -25,6 +25,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     trials: tuple[Trial, ...] = ()
     reports: tuple[NumericsReport, ...] = ()
     lengths: tuple[Length, ...] = ()
+    interventions: tuple[Intervention, ...] = ()
     spent_ns: int = 0
 
     @property
@@ -74,12 +75,13 @@ def canonical(names: Iterable[str], *, proposals: tuple[Proposal, ...]) -> Key:
 
 def add(facts: Facts, observation: Observation) -> Facts:
     """Return the facts with one more observation, its set of proposals in canonical order."""
+    spent_ns = facts.spent_ns + observation.wall_ns
     if isinstance(observation, Length):
-        spent_ns = facts.spent_ns + observation.wall_ns
         return msgspec.structs.replace(facts, lengths=(*facts.lengths, observation), spent_ns=spent_ns)
+    if isinstance(observation, Intervention):
+        return msgspec.structs.replace(facts, interventions=(*facts.interventions, observation), spent_ns=spent_ns)
     key = canonical(observation.proposals, proposals=facts.proposals)
     observation = msgspec.structs.replace(observation, proposals=key)
-    spent_ns = facts.spent_ns + observation.wall_ns
     if isinstance(observation, Trial):
         return msgspec.structs.replace(facts, trials=(*facts.trials, observation), spent_ns=spent_ns)
     return msgspec.structs.replace(facts, reports=(*facts.reports, observation), spent_ns=spent_ns)

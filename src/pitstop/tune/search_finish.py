@@ -9,6 +9,7 @@ from pitstop.stats.power import detectable_speedup
 from pitstop.stats.screening import ScreenEstimate
 from pitstop.tune.search_actions import Finish, Key, NumericsReport
 from pitstop.tune.search_budget import budget_that_would_do_ns
+from pitstop.tune.search_ceilings import single_ceiling
 from pitstop.tune.search_confirming import Confirming, Finalist, winner
 from pitstop.tune.search_facts import Facts, Table, numerics_of
 from pitstop.tune.search_gating import excluded_by_gates, gated, report_on
@@ -105,7 +106,7 @@ def _verdicts(
                 verdict=kind,
                 speedup=decision.speedup if decision else estimate.speedup if estimate else None,
                 ci=decision.ci if decision else None,
-                predicted=_predicted(key, facts=facts),
+                predicted=_predicted(key, facts=facts, table=table),
                 pairs=decision.pairs if decision else 0,
                 stage="confirm" if decision else "screen",
                 gates=report.gates if report else (),
@@ -193,6 +194,9 @@ def _not_tried(key: Key, *, facts: Facts, table: Table, why: str) -> str:
     match passed_over(proposal, facts=facts, table=table) if len(key) == 1 else None:
         case "ceiling":
             return say("search.ceiling", ceiling=f"{proposal.ceiling:.2f}", margin=f"{facts.options.margin:.0%}")
+        case "measured-ceiling":
+            ceiling, what = single_ceiling(proposal, facts=facts, table=table)
+            return say(f"search.ceiling_by_{what}", ceiling=f"{ceiling:.2f}")
         case "slower-rung":
             return say("search.slower_rung")
         case "failed-rungs":
@@ -218,9 +222,10 @@ def _on_top(name: str, *, table: Table) -> tuple[int, float] | None:
     return max(found, default=None)
 
 
-def _predicted(key: Key, *, facts: Facts) -> tuple[float, float] | None:
-    """From nothing to the ceiling, for a single proposal whose ceiling is known."""
+def _predicted(key: Key, *, facts: Facts, table: Table) -> tuple[float, float] | None:
+    """From nothing to the ceiling, for a single proposal whose ceiling is known from the ledger or an intervention."""
     if len(key) != 1:
         return None
-    ceiling = next(one.ceiling for one in facts.proposals if one.name == key[0])
+    proposal = next(one for one in facts.proposals if one.name == key[0])
+    ceiling, _what = single_ceiling(proposal, facts=facts, table=table)
     return None if math.isinf(ceiling) else (1.0, ceiling)

@@ -19,6 +19,7 @@ from pitstop.tune.search_budget import (
     too_tight_to_screen,
     trial_cost_ns,
 )
+from pitstop.tune.search_ceilings import next_intervention
 from pitstop.tune.search_combining import climb
 from pitstop.tune.search_confirming import Confirming, Finalist
 from pitstop.tune.search_facts import Facts, Table, canonical, is_measured
@@ -84,6 +85,8 @@ def _plan_screening(facts: Facts, table: Table) -> Action | Phase:
         if not facts.proposals:
             return Finished(why="search.no_proposals")
         return _measure((), table=table)
+    if intervention := next_intervention(facts, table):
+        return intervention
     wanted = next_single(facts, table)
     if not table.estimates and not table.failures:  # decided once, before the first candidate
         ladders = len(groups_of(facts.proposals))

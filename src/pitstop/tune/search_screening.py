@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pitstop.records import Proposal
 from pitstop.stats.screening import ScreenEstimate
 from pitstop.tune.search_actions import Key
+from pitstop.tune.search_ceilings import ruled_out, single_ceiling
 from pitstop.tune.search_facts import Facts, Table
 
 __all__ = [
@@ -73,7 +74,7 @@ def next_single(
         gained = max(
             (table.estimates[key].log_ratio for one in ladder if (key := (one.name,)) in table.estimates), default=0.0
         )
-        left = math.log(_promise(ladder)) - max(0.0, gained)
+        left = math.log(_promise_alone(ladder, facts=facts, table=table)) - max(0.0, gained)
         if promising is None or left > promising[0]:
             promising = left, (rung.name,)
     if promising is not None:
@@ -116,9 +117,11 @@ def untried(facts: Facts, table: Table) -> bool:
 
 
 def passed_over(proposal: Proposal, *, facts: Facts, table: Table) -> str | None:
-    """Return why a proposal is not measured on its own: "ceiling", "slower-rung", "failed-rungs"; None if it should be."""
+    """Return why a proposal is not measured on its own: "ceiling", "measured-ceiling", "slower-rung", "failed-rungs"; None if it should be."""
     if beyond_ceiling(proposal, facts=facts):
         return "ceiling"
+    if ruled_out(proposal, facts=facts, table=table) is not None:
+        return "measured-ceiling"
     earlier = []
     for other in facts.proposals:
         if other.name == proposal.name:
@@ -214,7 +217,15 @@ def beyond_ceiling(proposal: Proposal, *, facts: Facts, speedup: float = 1.0) ->
 
 
 def _promise(ladder: Sequence[Proposal]) -> float:
-    return max(_UNKNOWN_CEILING if math.isinf(one.ceiling) else one.ceiling for one in ladder)
+    return max(_expected(one.ceiling) for one in ladder)
+
+
+def _promise_alone(ladder: Sequence[Proposal], *, facts: Facts, table: Table) -> float:
+    return max(_expected(single_ceiling(one, facts=facts, table=table)[0]) for one in ladder)
+
+
+def _expected(ceiling: float) -> float:
+    return _UNKNOWN_CEILING if math.isinf(ceiling) else ceiling
 
 
 def _settled(proposal: Proposal, *, facts: Facts, table: Table) -> bool:

@@ -16,6 +16,8 @@ from pitstop.tune.search_actions import (
     Action,
     CheckNumerics,
     Finish,
+    Intervene,
+    Intervention,
     Key,
     Length,
     Measure,
@@ -23,6 +25,7 @@ from pitstop.tune.search_actions import (
     NumericsReport,
     Observation,
     SearchOptions,
+    What,
 )
 
 __all__ = ["Landscape", "Machine", "Noise", "Tuned", "best_possible", "run_tune"]
@@ -58,6 +61,7 @@ class Machine:
     A set fails if any proposal in it is in `failures`, or if the set itself is; so with `unsafe`. `cost`: wall time of
     the trial beyond the steps, relative to a baseline trial (slow to start: 1.0 doubles it); `compiling`: the same, of a set's first
     trial only, since the next finds the compiler's cache filled; `check_cost`: of a numerics check likewise. `steps`: the program's length.
+    `without`: how much faster the unchanged program is under an intervention.
     """
 
     def __init__(
@@ -74,6 +78,7 @@ class Machine:
         check_cost: float = 4.0,
         peak_bytes: int = 4 << 30,
         steps: int = 1_000_000,
+        without: Mapping[What, float] | None = None,
     ) -> None:
         self._landscape = landscape
         self._rng = rng
@@ -87,11 +92,16 @@ class Machine:
         self._check_cost = check_cost
         self._peak_bytes = peak_bytes
         self._steps = steps
+        self._without = dict(without or {})
         self._level = 0.0
         self._runs = int(rng.integers(len(self._noise.recorded))) if self._noise.recorded else 0
 
-    def answer(self, action: Measure | CheckNumerics | MeasureLength) -> Observation:
+    def answer(self, action: Measure | CheckNumerics | MeasureLength | Intervene) -> Observation:
         """Return what the machine makes of one action."""
+        if isinstance(action, Intervene):
+            step_ns = _STEP_NS * math.exp(self._scatter()) / self._without.get(action.what, 1.0)
+            wall_ns = round((_START * _STEP_NS + step_ns) * _STEPS)
+            return Intervention(what=action.what, outcome=TrialOutcome.MEASURED, step_ns=step_ns, wall_ns=wall_ns)
         if isinstance(action, MeasureLength):
             steps = min(self._steps, action.steps)
             wall_ns = round((_START * _STEPS + steps) * _STEP_NS)

@@ -2,7 +2,7 @@
 
 from .. import collector
 from ..sampler import Sampler
-from . import anomalies, backwards, checkpoints, compilations, loaders, modules, optimizers
+from . import anomalies, backwards, checkpoints, compilations, interventions, loaders, modules, optimizers
 from .bursts import Bursts
 from .environment import Environment
 from .hooked import Hooked
@@ -12,7 +12,14 @@ def install(torch, session):
     """Install all hooks on `torch` for `session.mode`, "profile" or "clock"."""
     hooked = Hooked(torch, session)
     hooked.environment = Environment(hooked)
-    parts = [loaders.install, optimizers.install, backwards.install, modules.install, compilations.install]
+    parts = [
+        interventions.install,
+        loaders.install,
+        optimizers.install,
+        backwards.install,
+        modules.install,
+        compilations.install,
+    ]
     if session.mode == "profile":
         parts += [checkpoints.install, anomalies.install]
         collector.install(session)

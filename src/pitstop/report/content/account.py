@@ -1,7 +1,7 @@
 """How the numbers of a tune were obtained: trials, time, what protected the user's files, what the brackets mean."""
 
 from pitstop.messages import say
-from pitstop.records.results import ConfirmResult, TuneResult
+from pitstop.records.results import ConfirmResult, InterventionResult, TuneResult
 from pitstop.report import numbers
 from pitstop.report.content.facts import Fact
 from pitstop.report.plain import plain
@@ -17,6 +17,7 @@ def account_facts(result: TuneResult) -> tuple[Fact, ...]:
         invalid=numbers.count(result.invalid_trials),
     )
     facts = [Fact(name=say("report.account.trials_name"), value=trials)]
+    facts += [fact for one in result.interventions if (fact := _intervention(one)) is not None]
     if result.sandbox:
         facts.append(Fact(name=say("report.account.sandbox_name"), value=plain(result.sandbox)))
     facts.append(
@@ -28,6 +29,14 @@ def account_facts(result: TuneResult) -> tuple[Fact, ...]:
     if result.run_folder:
         facts.append(Fact(name=say("report.account.folder_name"), value=plain(result.run_folder)))
     return tuple(facts)
+
+
+def _intervention(seen: InterventionResult) -> Fact | None:
+    """Say what a step is without its input, or the input without the rest; None where the run came to nothing."""
+    if seen.speedup is None:
+        return None
+    name = say(f"report.account.{seen.what}_name")
+    return Fact(name=name, value=say(f"report.account.{seen.what}", ratio=numbers.ratio(seen.speedup)))
 
 
 def confirm_facts(confirm: ConfirmResult | None) -> tuple[Fact, ...]:

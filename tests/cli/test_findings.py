@@ -49,6 +49,34 @@ def test_a_fault_of_the_whole_process_is_found(pitstop, tmp_path, before, dtype,
     assert set(found) == ({fault} if fault else set())
 
 
+EACH_STEP = """
+import gc, io, logging, time
+
+class Slow(io.StringIO):
+    def flush(self):
+        time.sleep(0.002)
+
+logging.getLogger("mine").addHandler(logging.StreamHandler(Slow()))
+"""
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("gc.collect()", "collections-each-step"),
+        ("logging.getLogger('mine').error('step %d', step)", "logging-each-step"),
+    ],
+)
+def test_what_is_called_in_each_step_is_found_with_its_line(pitstop, tmp_path, line, fault):
+    source = PROGRAM.format(before=EACH_STEP, dtype="") + "\n"
+    source = source.replace("    optimizer.step()\n", f"    optimizer.step()\n    {line}\n")
+    number = next(number for number, text in enumerate(source.splitlines(), start=1) if text == f"    {line}")
+    found = faults(pitstop, tmp_path, source)
+    assert set(found) == {fault}
+    assert f"train.py:{number}" in found[fault]["evidence"][0]
+
+
 @pytest.mark.torch
 def test_tensors_in_memory_behind_a_loader_are_found_and_workers_are_not_advised(pitstop, tmp_path):
     """One thread and large batches: taking hundreds of samples one by one outweighs the model under any load."""

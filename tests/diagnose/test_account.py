@@ -113,12 +113,12 @@ def events_from(raw) -> list[Event]:
     ] + [Event(kind=EventKind.OPTIMIZER, start_ns=9_000 + 500 * i, end_ns=9_100 + 500 * i, arg=1) for i in range(10)]
 
 
-@given(raw=spans, named=st.floats(0, 1))
-def test_categories_sum_to_the_whole_for_any_events(raw, named):
+@given(raw=spans, named=st.floats(0, 1), logs=st.floats(0, 1))
+def test_categories_sum_to_the_whole_for_any_events(raw, named, logs):
     events = events_from(raw)
     steps = find_steps(events)
     assert steps is not None
-    ledger = account(events, steps, named_gap_share=named)
+    ledger = account(events, steps, named_gap_share=named, logging_gap_share=logs * (1 - named))
     assert set(ledger.categories_ns) == set(CATEGORIES)
     assert sum(ledger.categories_ns.values()) == ledger.wall_ns
     assert all(value >= 0 for value in ledger.categories_ns.values())
@@ -146,6 +146,26 @@ def test_the_order_in_which_events_arrive_does_not_matter(raw, data):
     ]
     shuffled = data.draw(st.permutations(events))
     assert ledger_of(events) == ledger_of(shuffled)
+
+
+def test_gaps_in_libraries_that_log_and_their_timed_calls_are_logging():
+    events = plain_loop(20)
+    steps = find_steps(events)
+    assert steps is not None
+    plain = account(events, steps)
+    logs = account(events, steps, named_gap_share=0.5, logging_gap_share=0.25)
+    gap = plain.categories_ns["unknown"]
+    assert gap > 0
+    assert logs.categories_ns["logging"] == pytest.approx(gap / 4, abs=1)
+    assert logs.categories_ns["python"] == pytest.approx(gap / 2, abs=1)
+    timed = Event(kind=EventKind.LOGGING, start_ns=steps.ends_ns[10] + 1, end_ns=steps.ends_ns[10] + 3)
+    assert account([*events, timed], steps).categories_ns["logging"] == 2
+
+
+def test_shares_of_more_than_the_gaps_are_refused():
+    steps = Steps(clock="optimizer", start_ns=0, ends_ns=(1,), samples=(0,))
+    with pytest.raises(ValueError, match="together"):
+        account(plain_loop(10), steps, named_gap_share=0.75, logging_gap_share=0.5)
 
 
 def test_a_share_outside_zero_to_one_is_refused():

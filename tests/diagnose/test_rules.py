@@ -6,7 +6,13 @@ import pytest
 from pitstop.diagnose.findings import find_faults
 from pitstop.diagnose.rules import RULES
 from pitstop.records import CATEGORIES, Evidence, Ledger, Site
-from pitstop.records.evidence import EnvironmentSighting, ForwardSighting, LoaderSighting, OptimizerSighting
+from pitstop.records.evidence import (
+    CallSighting,
+    EnvironmentSighting,
+    ForwardSighting,
+    LoaderSighting,
+    OptimizerSighting,
+)
 from pitstop.records.run import MemorySample, TreeUsage
 
 S = 1_000_000_000
@@ -118,6 +124,19 @@ def with_forward(**fields) -> Evidence:
     return msgspec.structs.replace(HEALTHY, forwards=(msgspec.structs.replace(FORWARD, **fields),))
 
 
+def calling(function: str, *, share: float, per_step: float = 1.0, line: int = 50) -> Evidence:
+    """The healthy program, which also makes these calls; a step of `USUAL` takes 0.1 s."""
+    call = CallSighting(
+        id=1,
+        function=function,
+        stack=at(line),
+        calls=round(1000 * per_step),
+        total_ns=round(share * 100 * S),
+        steps=1000,
+    )
+    return msgspec.structs.replace(HEALTHY, calls=(call,))
+
+
 TENSORS = "torch.utils.data.dataset.TensorDataset"
 CASES = (
     ("loader-in-main-process", with_loader(num_workers=0), ledger(data_wait=0.5), 0.0, 2.0, "train.py:10"),
@@ -145,6 +164,17 @@ CASES = (
     ("checkpoint-share", HEALTHY, ledger(checkpoint=0.2), 0.0, 1.25, "20"),
     ("garbage-collection", HEALTHY, ledger(gc=0.2), 0.0, 1.25, "gc.callbacks"),
     ("optimizer-unfused", with_optimizer(fused=None), ledger(optimizer=0.5), 0.0, 2.0, "AdamW of 10 tensors"),
+    ("collections-each-step", calling("gc.collect", share=0.2), ledger(gc=0.21), 0.0, 1.25, "train.py:50"),
+    ("caches-emptied-each-step", calling("torch.cuda.empty_cache", share=0.2), USUAL, 0.0, 1.25, "train.py:50"),
+    ("synchronized-each-step", calling("torch.cuda.synchronize", share=0.2), USUAL, 0.0, 1.25, "train.py:50"),
+    (
+        "logging-each-step",
+        calling("SummaryWriter.add_scalar", share=0.2, per_step=40),
+        ledger(logging=0.2),
+        0.0,
+        1.25,
+        "SummaryWriter.add_scalar is called 40 times per step at /home/me/train.py:50",
+    ),
     ("tracer-attached", with_environment(tracer="bdb.Bdb"), USUAL, 0.0, float("inf"), "bdb.Bdb"),
 )
 
@@ -177,6 +207,12 @@ def test_a_fault_is_found_with_its_ceiling_and_where_it_shows(case):
         (with_environment(intra_op_threads=64, cuda=True), USUAL),
         (with_forward(parameter_dtypes=("torch.float64",), training=False), USUAL),
         (with_optimizer(fused=None), USUAL),
+        (calling("gc.collect", share=0.005), USUAL),
+        (calling("gc.collect", share=0.2, per_step=0.01), USUAL),
+        (calling("torch.cuda.empty_cache", share=0.001), USUAL),
+        (calling("torch.cuda.synchronize", share=0.01), USUAL),
+        (calling("torch.cuda.synchronize", share=0.2, per_step=0.01), USUAL),
+        (calling("SummaryWriter.add_scalar", share=0.01), ledger(logging=0.02)),
         (with_optimizer(fused=None, optimizer_class="mine.Lion"), ledger(optimizer=0.5)),
     ],
 )
@@ -190,6 +226,24 @@ def test_a_short_throttling_is_none():
 
 def test_one_full_collection_in_a_short_run_is_no_habit():
     assert faults(HEALTHY, ledger(wall_s=4, gc=0.2)) == ()
+
+
+def test_logging_that_only_samples_show_is_blamed_on_their_hottest_line():
+    samples = (
+        ("python/logging|/home/me/train.py:9 main > tqdm/std.py update", 30),
+        ("python/logging|/home/me/train.py:7 main", 50),
+        ("python|/home/me/train.py:5 main", 500),
+    )
+    found = find_faults(HEALTHY, ledger(logging=0.2), frozenset({1}), usage(), stack_samples=samples)
+    assert [one.fault for one in found] == ["logging-each-step"]
+    assert "/home/me/train.py:7" in found[0].evidence[0]
+    assert "/home/me/train.py:7" in found[0].next_action
+
+
+def test_a_collection_that_the_program_forces_is_not_blamed_on_python():
+    forced = calling("gc.collect", share=0.2)
+    assert [one.fault for one in faults(forced, ledger(gc=0.25))] == ["collections-each-step", "garbage-collection"]
+    assert [one.fault for one in faults(forced, ledger(gc=0.21))] == ["collections-each-step"]
 
 
 def test_the_largest_ceiling_comes_first():

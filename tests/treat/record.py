@@ -4,6 +4,7 @@ A stand-in for the probe that does only what the cases of these tests need: it s
 so that the recorded positions are those of real frames.
 """
 
+import gc
 import json
 import runpy
 import sys
@@ -21,12 +22,15 @@ KEYS: dict[str, list] = {
     "forwards": [],
     "backwards": [],
     "anomalies": [],
+    "calls": [],
     "options": [],
 }
 SEEN: set = set()
 MODULES: dict[int, int] = {}
 KEPT: list = []  # objects and frames whose id must stay theirs
 DEPTH = [0]
+CALLS: dict[tuple, dict] = {}
+STEPS = [0]
 
 
 def site(frame) -> dict:
@@ -155,6 +159,7 @@ def forward_seen(module, where, args):
 
 
 def backward(self, *args, **kwargs):
+    STEPS[0] += 1
     where = stack()
     key = (where[-1]["path"], where[-1]["line"], where[-1]["column"])
     if key not in SEEN:
@@ -185,6 +190,22 @@ def watch_anomalies(name):
             found.append({"kind": "anomaly", "id": len(found) + 1, "stack": where, "function": name})
 
     switch.__init__ = switched
+
+
+def watch_calls(owner, name, function):
+    plain = getattr(owner, name)
+
+    def counted(*args, **kwargs):
+        where = stack()
+        if where and STEPS[0]:
+            key = function, where[-1]["line"], where[-1]["column"]
+            if key not in CALLS:
+                CALLS[key] = {"kind": "calls", "id": len(CALLS) + 1, "function": function, "stack": where, "calls": 0}
+                KEYS["calls"].append(CALLS[key])
+            CALLS[key]["calls"] += 1
+        return plain(*args, **kwargs)
+
+    setattr(owner, name, counted)
 
 
 def parse_known_args(self, args=None, namespace=None):
@@ -220,6 +241,8 @@ def names_in(frame) -> dict[str, int]:
 
 watch_anomalies("set_detect_anomaly")
 watch_anomalies("detect_anomaly")
+watch_calls(gc, "collect", "gc.collect")
+watch_calls(torch.cuda, "empty_cache", "torch.cuda.empty_cache")
 plain_loader, data.DataLoader.__init__ = data.DataLoader.__init__, loader_init
 plain_optimizer, torch.optim.Optimizer.__init__ = torch.optim.Optimizer.__init__, optimizer_init
 plain_call, nn.Module.__call__ = nn.Module.__call__, module_call
@@ -232,10 +255,12 @@ sys.argv = sys.argv[2:]
 sys.path[0] = str(ROOT)
 runpy.run_path(str(SCRIPT), run_name="__main__")
 
+for called in KEYS["calls"]:  # each call takes a tenth of a step of the ledger that the cases get
+    called |= {"total_ns": called["calls"], "steps": STEPS[0]}
 numbers: dict[int, int] = {}
 for optimizer in KEYS["optimizers"]:
     optimizer["modules"] = names_in(optimizer["modules"])
-for thing in KEYS["loaders"] + KEYS["optimizers"] + KEYS["forwards"] + KEYS["backwards"] + KEYS["anomalies"]:
+for thing in (thing for kind, things in KEYS.items() if kind != "options" for thing in things):
     for place in thing["stack"]:
         place["frame"] = numbers.setdefault(place["frame"], len(numbers) + 1)
 KEYS["project_root"] = "/case"

@@ -8,7 +8,7 @@ import pytest
 
 from pitstop.messages import say
 from pitstop.messages.catalogue import texts
-from pitstop.records import AnomalySighting, CannotApply, Site
+from pitstop.records import AnomalySighting, CallSighting, CannotApply, Site
 from pitstop.treat import TREATMENTS, CannotEdit, build_change, propose_all, treatment_named
 from treat.golden import NAMES, answers_of, read_expected, view_of
 
@@ -50,7 +50,7 @@ def test_it_speaks_both_languages(treatment):
 def test_some_case_shows_it_refused_and_some_case_shows_its_edit(treatment):
     together = "".join(map(read_expected, NAMES))
     assert f"cannot {treatment.name}:" in together or treatment.name in ("compile", "threads")
-    assert f"can {treatment.name}" in together or treatment.name in ("pin-memory", "gc-freeze")
+    assert f"can {treatment.name}" in together or treatment.name in ("pin-memory", "gc-freeze", "empty-cache-off")
 
 
 def test_names_are_unique_and_asked_for_by_name():
@@ -203,6 +203,70 @@ def test_anomaly_detection_is_switched_off_under_any_name(line, edited):
     )
     (text,) = build_change(treatment_named("anomaly-off").propose(view), view).files.values()
     assert edited in text
+
+
+def cleaning(line: str, function: str = "torch.cuda.empty_cache", **fields):
+    """A program on a GPU whose every step executes `line`, the third of its loop."""
+    view = view_of("vae")
+    source = f"import gc\nimport torch\nwhile True:\n    step()\n    {line}\n"
+    seen = CallSighting(
+        **{"id": 1, "function": function, "calls": 100, "total_ns": 100, "steps": 100} | fields,
+        stack=(Site(path="/case/x.py", line=5),),
+    )
+    forwards = tuple(msgspec.structs.replace(forward, device="cuda:0") for forward in view.evidence.forwards)
+    return msgspec.structs.replace(
+        view,
+        sources={"/case/x.py": source},
+        evidence=msgspec.structs.replace(view.evidence, calls=(seen,), forwards=forwards),
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "left"),
+    [
+        ("torch.cuda.empty_cache()  # why", "    step()\n"),
+        ("x = 1; torch.cuda.empty_cache()", "    step()\n    x = 1\n"),
+        ("torch.cuda.empty_cache(); x = 1", "    step()\n    x = 1\n"),
+        ("if x:\n        torch.cuda.empty_cache()", "    step()\n    if x:\n        pass\n"),
+    ],
+)
+def test_a_call_is_taken_out_and_what_stands_around_it_stays(line, left):
+    view = cleaning(line)
+    site = Site(path="/case/x.py", line=5 + line.count("\n"))
+    view = msgspec.structs.replace(
+        view,
+        evidence=msgspec.structs.replace(
+            view.evidence, calls=(msgspec.structs.replace(view.evidence.calls[0], stack=(site,)),)
+        ),
+    )
+    (text,) = build_change(treatment_named("empty-cache-off").propose(view), view).files.values()
+    assert text == f"import gc\nimport torch\nwhile True:\n{left}"
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("freed = torch.cuda.empty_cache()", "result"),
+        ("if x: torch.cuda.empty_cache()", "one line"),
+        ("release_memory()", "release_memory"),
+    ],
+)
+def test_a_call_that_is_no_statement_of_the_program_stays(line, reason):
+    view = cleaning(line)
+    with pytest.raises(CannotEdit, match=reason):
+        build_change(treatment_named("empty-cache-off").propose(view), view)
+
+
+@pytest.mark.parametrize(
+    ("name", "view"),
+    [
+        ("empty-cache-off", cleaning("torch.cuda.empty_cache()", calls=1)),
+        ("gc-collect-off", cleaning("gc.collect()", "gc.collect", calls=1)),
+        ("gc-collect-off", cleaning("gc.collect()", "gc.collect", total_ns=0)),
+    ],
+)
+def test_a_call_that_is_rare_or_costs_nothing_stays(name, view):
+    assert isinstance(treatment_named(name).propose(view), CannotApply)
 
 
 def test_autocast_names_the_device_of_the_model():

@@ -10,7 +10,7 @@ from pitstop.diagnose.findings import find_faults
 from pitstop.diagnose.pauses import find_pauses, is_inside
 from pitstop.diagnose.steps import find_steps, steps_per_epoch, training_loaders
 from pitstop.messages import say
-from pitstop.records import CATEGORIES, Ledger, Run, Steps
+from pitstop.records import CATEGORIES, LOGGING_GAP, Ledger, Run, Steps
 from pitstop.records.results import (
     SCHEMA,
     BaselineMemory,
@@ -51,7 +51,7 @@ def analyse(run: Run) -> Analysis:
     return Analysis(
         run=run,
         steps=steps,
-        ledger=account(events, steps, named_gap_share=_named_gap_share(run)),
+        ledger=account(events, steps, **_gap_shares(run)),
         train_loaders=loaders,
         epoch_steps=steps_per_epoch(steps, run.evidence, loaders),
     )
@@ -83,7 +83,9 @@ def profile_result(analysis: Analysis, *, run_folder: str | None, wall_s: float)
         ),
         utilisation=_utilisation(run, steps),
         ledger=shares,
-        findings=find_faults(run.evidence, ledger, analysis.train_loaders, run.usage) if ledger else (),
+        findings=find_faults(run.evidence, ledger, analysis.train_loaders, run.usage, stack_samples=run.stack_samples)
+        if ledger
+        else (),
         not_measured=tuple(not_measured),
         overhead=Overhead(per_step_ns=None, share=None),  # see _not_measured
         step_times_ns=_step_times(steps) if steps else (),
@@ -135,17 +137,19 @@ def _utilisation(run: Run, steps: Steps | None) -> dict[str, object]:
     return {"cpu": mean, "cpus": cpus, "timeline": timeline, "throttled_ns": run.usage.throttled_ns}
 
 
-def _named_gap_share(run: Run) -> float:
-    """Share of the stack samples outside all events that fell in a frame with a name."""
-    gaps = [(where.partition("|")[2], count) for where, count in run.stack_samples if where.startswith("python|")]
+def _gap_shares(run: Run) -> dict[str, float]:
+    """Share of the stack samples outside all events that fell in libraries that log, and in other frames with a name."""
+    gaps = [(where.partition("|"), count) for where, count in run.stack_samples if where.startswith("python")]
     total = sum(count for _where, count in gaps)
-    named = sum(count for where, count in gaps if not where.startswith("?"))
-    return named / total if total else 0.0
+    logs = sum(count for (category, _, _), count in gaps if category == LOGGING_GAP)
+    named = sum(count for (category, _, where), count in gaps if category != LOGGING_GAP and not where.startswith("?"))
+    return {"named_gap_share": named / total, "logging_gap_share": logs / total} if total else {}
 
 
 def _hot(run: Run) -> tuple[Shadow, ...]:
-    total = sum(count for _where, count in run.stack_samples)
-    ranked = sorted(run.stack_samples, key=lambda item: (-item[1], item[0]))
+    samples = [(where.replace(LOGGING_GAP + "|", "logging|", 1), count) for where, count in run.stack_samples]
+    total = sum(count for _where, count in samples)
+    ranked = sorted(samples, key=lambda item: (-item[1], item[0]))
     return tuple(Shadow(where=where, share=count / total) for where, count in ranked[:_HOT_PLACES] if total)
 
 
@@ -165,7 +169,6 @@ def _not_measured(analysis: Analysis) -> list[NotMeasured]:
         share = numbers.share(unseen / analysis.steps.count)
         gaps.append(NotMeasured(what=say("profile.what_details", share=share), why=say("profile.why_details")))
     gaps.append(NotMeasured(what=say("profile.what_communication"), why=say("profile.not_yet")))
-    gaps.append(NotMeasured(what=say("profile.what_logging"), why=say("profile.not_yet")))
     if analysis.steps is not None:  # one run cannot tell its own speed from that without a probe
         gaps.append(NotMeasured(what=say("profile.what_overhead"), why=say("profile.why_overhead")))
     gaps.extend(NotMeasured(what=say("profile.what_probe"), why=fault) for fault in run.faults)

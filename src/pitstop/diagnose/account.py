@@ -2,8 +2,8 @@
 
 Per instant the innermost open event of the training thread decides; inside an evaluation phase everything but checkpoints,
 compiling and garbage collection is evaluation; the time from the end of a forward to the start of its backward is the loss and belongs to
-`forward`; what no event covers is `python` as far as stack samples name frames there, and `unknown` otherwise. Where the probe paused
-(`pitstop.diagnose.pauses`), what no event covers is made up as the plain steps around are.
+`forward`; what no event covers is `logging` or `python` as far as stack samples name such frames there, and `unknown` otherwise. Where the
+probe paused (`pitstop.diagnose.pauses`), what no event covers is made up as the plain steps around are.
 """
 
 from collections import Counter
@@ -29,11 +29,15 @@ _CATEGORY_OF: dict[EventKind, Category] = {
     EventKind.COMPILE: "compile",
     EventKind.SYNC: "sync",
     EventKind.HOST_TO_DEVICE: "host_to_device",
+    EventKind.LOGGING: "logging",
 }
 # These keep their own category inside an evaluation phase: they are not the evaluation's work.
 _OWN_IN_EVALUATION = frozenset({"gc", "checkpoint", "compile"})
 _LOADER_EVENTS = frozenset({EventKind.FETCH, EventKind.LOADER_ITER, EventKind.EPOCH_END})
-_DETAILS = frozenset({EventKind.FETCH, EventKind.FORWARD, EventKind.BACKWARD, EventKind.OPTIMIZER, EventKind.ZERO_GRAD})
+_DETAILS = frozenset(
+    {EventKind.FETCH, EventKind.FORWARD, EventKind.BACKWARD, EventKind.OPTIMIZER, EventKind.ZERO_GRAD}
+    | {EventKind.SYNC, EventKind.HOST_TO_DEVICE}
+)
 _GRAD_ENABLED = 2
 
 
@@ -43,14 +47,20 @@ class _Span(NamedTuple):
     category: Category
 
 
-def account(events: Sequence[Event], steps: Steps, *, named_gap_share: float = 0.0) -> Ledger:
+def account(
+    events: Sequence[Event], steps: Steps, *, named_gap_share: float = 0.0, logging_gap_share: float = 0.0
+) -> Ledger:
     """Return the ledger of the steady steps (from the end of warm-up to the end of the last step).
 
-    `named_gap_share`, 0 to 1: the share of stack samples taken outside all events that lie in known frames.
+    `named_gap_share`, 0 to 1: the share of stack samples taken outside all events that lie in known frames;
+    `logging_gap_share`: that of those in libraries that log, which are not counted among the former.
     The categories sum to the wall time exactly; event order does not matter; times may be shifted and scaled.
     """
-    if not 0.0 <= named_gap_share <= 1.0:
-        raise ValueError(f"named_gap_share is {named_gap_share}, not between 0 and 1")
+    for name, share in (("named_gap_share", named_gap_share), ("logging_gap_share", logging_gap_share)):
+        if not 0.0 <= share <= 1.0:
+            raise ValueError(f"{name} is {share}, not between 0 and 1")
+    if named_gap_share + logging_gap_share > 1.0 + 1e-9:
+        raise ValueError(f"gap shares are {named_gap_share} and {logging_gap_share}, more than 1 together")
     mine = _of_training(events)
     first = steps.ends_ns[steps.warmup - 1] if steps.warmup else steps.start_ns
     last = steps.ends_ns[-1]
@@ -63,8 +73,11 @@ def account(events: Sequence[Event], steps: Steps, *, named_gap_share: float = 0
     gap += filled.pop("gap", 0) - filled.pop("uncovered", 0)
     for category, amount in filled.items():
         totals[category] += amount
-    totals["python"] += round(gap * named_gap_share)
-    totals["unknown"] += gap - round(gap * named_gap_share)
+    logs = round(gap * logging_gap_share)
+    named = min(gap - logs, round(gap * named_gap_share))
+    totals["logging"] += logs
+    totals["python"] += named
+    totals["unknown"] += gap - logs - named
     return Ledger(wall_ns=last - first, steps=steps.count - steps.warmup, categories_ns=totals)
 
 
@@ -89,7 +102,8 @@ def _filled(
     plain = plain_steps(ordered, steps, pauses=pauses, evaluations=evaluations, edges=edges)
     pattern = sum(_each_within(exclusive, plain), Counter())
     pattern["gap"] = _length(plain) - sum(pattern.values())
-    pattern.pop("gc", None)  # collections are recorded in pauses too
+    for always in ("gc", "logging"):  # recorded in pauses too
+        pattern.pop(always, None)
     filled = fill(plain=plain, pattern=pattern, uncovered_ns=uncovered)
     filled["unknown"] = filled.get("unknown", 0) + sum(uncovered) - sum(filled.values())
     return {**filled, "uncovered": sum(uncovered)}

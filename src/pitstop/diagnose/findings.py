@@ -8,9 +8,16 @@ __all__ = ["find_faults"]
 
 
 def find_faults(
-    evidence: Evidence, ledger: Ledger, train_loaders: frozenset[int], usage: TreeUsage
+    evidence: Evidence,
+    ledger: Ledger,
+    train_loaders: frozenset[int],
+    usage: TreeUsage,
+    *,
+    stack_samples: tuple[tuple[str, int], ...] = (),
 ) -> tuple[Finding, ...]:
     """Return the findings of every registered rule, ranked by ceiling."""
-    facts = Facts(evidence=evidence, ledger=ledger, train_loaders=train_loaders, usage=usage)
+    facts = Facts(
+        evidence=evidence, ledger=ledger, train_loaders=train_loaders, usage=usage, stack_samples=stack_samples
+    )
     found = [finding for rule in RULES if (finding := rule.find(facts)) is not None]
     return tuple(sorted(found, key=lambda finding: (-finding.ceiling_speedup, finding.fault)))

@@ -39,6 +39,7 @@ MARK = 14
 MARK_PAUSE = 1  # arg: from here on only the ends of steps are recorded
 MARK_RESUME = 2  # arg: from here on everything is
 STEP = 15
+LOGGING = 17
 
 ROLE_PROGRAM = 1
 ROLE_WORKER = 2

@@ -11,10 +11,12 @@ import sys
 import threading
 from typing import Any
 
+from .loggers import is_logging, prints
 from .sites import absolute, is_users
 
 _OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
 MAX_PLACES = 20_000
+LOGS = "python/logging"  # in no event, but in a library that logs
 _WRITE_EVERY = 200  # samples between two writes, so that kill -9 loses little
 
 
@@ -107,11 +109,13 @@ class Sampler:
 
     def _take(self, frame):
         innermost = frame
-        categories, category, users = self._categories, None, None
+        categories, category, users, logs = self._categories, None, None, False
         while frame is not None:
             code = frame.f_code
             if users is None and is_users(code.co_filename):
                 users = (code, frame.f_lineno)
+            elif users is None and not logs:
+                logs = is_logging(code.co_filename)
             if category is None:
                 category = categories.get(code)
             if users is not None and category is not None:
@@ -120,7 +124,7 @@ class Sampler:
         if users is None and innermost.f_code.co_filename.startswith(_OWN):
             return  # the probe itself, at the program's start or end
         if category is None:
-            category = "worker" if self._session.is_worker else "python"
+            category = "worker" if self._session.is_worker else LOGS if logs else "python"
         code = innermost.f_code
         key = (category, users, None if users is not None and code is users[0] else code)
         if key in self._counts:
@@ -133,6 +137,8 @@ class Sampler:
         text = "?"
         if users is not None:
             code, line = users
+            if category == "python" and library is None and prints(code.co_filename, line):
+                category = LOGS
             name = code.co_filename if code.co_filename.startswith("<") else absolute(code.co_filename)
             text = "%s:%s %s" % (name, line, getattr(code, "co_qualname", code.co_name))
         if library is not None:

@@ -5,6 +5,7 @@ from pitstop.records.evidence import (
     AnomalySighting,
     ArgparseOption,
     BackwardSighting,
+    CallSighting,
     DrainedLoader,
     EnvironmentSighting,
     Evidence,
@@ -16,16 +17,18 @@ from pitstop.records.evidence import (
     Sighting,
     Site,
 )
-from pitstop.records.run import EndOfRun, MemorySample, ProcessEvents, Program, Run, TreeUsage
+from pitstop.records.run import LOGGING_GAP, EndOfRun, MemorySample, ProcessEvents, Program, Run, TreeUsage
 from pitstop.records.steps import CATEGORIES, Category, Ledger, StepClock, Steps
 from pitstop.records.treatments import CannotApply, Change, Numerics, Proposal
 from pitstop.records.verdicts import Gate, Prescription, Trial, TrialOutcome, Verdict, VerdictKind
 
 __all__ = [
     "CATEGORIES",
+    "LOGGING_GAP",
     "AnomalySighting",
     "ArgparseOption",
     "BackwardSighting",
+    "CallSighting",
     "CannotApply",
     "Category",
     "Change",

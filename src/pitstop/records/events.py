@@ -29,6 +29,7 @@ class EventKind(IntEnum):
     ZERO_GRAD = 13  # Optimizer.zero_grad; arg = optimizer id
     MARK = 14  # a point in time; arg = a Mark
     STEP = 15  # the program itself said pitstop.step()
+    LOGGING = 17  # a logging, plotting or progress library wrote or drew
 
 
 class Mark(IntEnum):

@@ -11,6 +11,7 @@ __all__ = [
     "AnomalySighting",
     "ArgparseOption",
     "BackwardSighting",
+    "CallSighting",
     "DrainedLoader",
     "EnvironmentSighting",
     "Evidence",
@@ -113,6 +114,27 @@ class AnomalySighting(msgspec.Struct, frozen=True, kw_only=True, tag="anomaly", 
     function: str  # "set_detect_anomaly" or "detect_anomaly"
 
 
+class CallSighting(msgspec.Struct, frozen=True, kw_only=True, tag="calls", tag_field="kind"):
+    """What one place of the program called how often after its first step: known slow functions, and `steps` meanwhile."""
+
+    id: int
+    function: str  # "gc.collect", "torch.cuda.synchronize", "SummaryWriter.add_scalar", ...
+    stack: tuple[Site, ...]
+    calls: int
+    total_ns: int
+    steps: int
+
+    @property
+    def per_step(self) -> float:
+        """Calls per step."""
+        return self.calls / self.steps
+
+    @property
+    def step_ns(self) -> float:
+        """Nanoseconds per step."""
+        return self.total_ns / self.steps
+
+
 class ArgparseOption(msgspec.Struct, frozen=True, kw_only=True, tag="argparse", tag_field="kind"):
     """One option of the program's own argparse parser, with the value of this run."""
 
@@ -180,6 +202,7 @@ Sighting = (
     | ForwardSighting
     | BackwardSighting
     | AnomalySighting
+    | CallSighting
     | ArgparseOption
     | EnvironmentSighting
     | DrainedLoader
@@ -198,6 +221,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     forwards: tuple[ForwardSighting, ...] = ()
     backwards: tuple[BackwardSighting, ...] = ()
     anomalies: tuple[AnomalySighting, ...] = ()
+    calls: tuple[CallSighting, ...] = ()
     options: tuple[ArgparseOption, ...] = ()
     drained: tuple[DrainedLoader, ...] = ()  # of a run that an intervention asked for
     faults: tuple[ProbeFault, ...] = ()

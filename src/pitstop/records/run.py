@@ -5,7 +5,12 @@ import msgspec
 from pitstop.records.events import Event
 from pitstop.records.evidence import Evidence
 
-__all__ = ["EndOfRun", "MemorySample", "ProcessEvents", "Program", "Run", "TreeUsage"]
+__all__ = ["LOGGING_GAP", "EndOfRun", "MemorySample", "ProcessEvents", "Program", "Run", "TreeUsage"]
+
+
+LOGGING_GAP = (
+    "python/logging"  # category of a stack sample: in no event, but in a library that logs (`pitstop.probe.sampler`)
+)
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from pitstop.treat.fused_optimizer import FusedOptimizer
 from pitstop.treat.gc_freeze import GcFreeze
 from pitstop.treat.loader_workers import LoaderWorkers
 from pitstop.treat.malloc_reuse import MallocReuse
+from pitstop.treat.needless_calls import EmptyCacheOff, GcCollectOff
 from pitstop.treat.pin_memory import PinMemory
 from pitstop.treat.threads import Threads
 
@@ -25,6 +26,8 @@ TREATMENTS: tuple[Treatment, ...] = (
     MallocReuse(),
     AnomalyOff(),
     GcFreeze(),
+    GcCollectOff(),
+    EmptyCacheOff(),
 )
 
 

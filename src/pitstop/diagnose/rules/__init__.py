@@ -2,14 +2,18 @@
 
 from pitstop.diagnose.rules import (
     anomaly_detection,
+    caches_emptied_each_step,
     checkpoint_share,
+    collections_each_step,
     evaluation_share,
     float64_parameters,
     garbage_collection,
     in_memory_tensors,
     loader_in_main_process,
+    logging_each_step,
     optimizer_unfused,
     quota_throttled,
+    synchronized_each_step,
     threads_over_cpus,
     tracer_attached,
     workers_restarted,
@@ -30,5 +34,9 @@ RULES: tuple[Rule, ...] = (
     evaluation_share.RULE,
     checkpoint_share.RULE,
     garbage_collection.RULE,
+    collections_each_step.RULE,
+    caches_emptied_each_step.RULE,
+    synchronized_each_step.RULE,
+    logging_each_step.RULE,
     optimizer_unfused.RULE,
 )

@@ -1,12 +1,13 @@
 """What a rule is: facts in, at most one finding out."""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from pitstop.messages import Text
-from pitstop.records import Category, Evidence, Ledger, Site, TreeUsage
+from pitstop.records import CallSighting, Category, Evidence, Ledger, Site, TreeUsage
 from pitstop.records.results import Finding
 
 __all__ = ["Facts", "Rule", "ceiling", "finding", "place"]
@@ -19,6 +20,30 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     ledger: Ledger
     train_loaders: frozenset[int]
     usage: TreeUsage
+    stack_samples: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def step_ns(self) -> float:
+        """Mean wall time of a steady step; 0 without any."""
+        return self.ledger.wall_ns / self.ledger.steps if self.ledger.steps else 0.0
+
+    def called(self, *functions: str) -> tuple[CallSighting, ...]:
+        """Return the places that call these functions after the first step, the dearest first."""
+        found = [call for call in self.evidence.calls if call.function in functions]
+        return tuple(sorted(found, key=lambda call: -call.total_ns))
+
+    def share_of(self, calls: tuple[CallSighting, ...]) -> float:
+        """Return the share of the steady step time that these calls take."""
+        return min(1.0, sum(call.step_ns for call in calls) / self.step_ns) if self.step_ns else 0.0
+
+    def hottest(self, *categories: str) -> str | None:
+        """Return the line of the user's source that most stack samples of these categories were in; None without samples."""
+        lines: Counter[str] = Counter()
+        for where, count in self.stack_samples:
+            category, _, text = where.partition("|")
+            if category in categories and not text.startswith("?"):
+                lines[text.split(" ")[0]] += count
+        return lines.most_common(1)[0][0] if lines else None
 
     def share(self, *categories: Category) -> float:
         """Return the share of the steady step time that these categories of the ledger have together."""

@@ -12,13 +12,14 @@ _MIN_WALL_NS = (
 )
 
 _EVIDENCE = Text(
-    en="gc is {share:.1%} of the steady step time (ledger, gc.callbacks)",
-    zh="gc 占稳定训练步时间的 {share:.1%}（账本，gc.callbacks）",
+    en="gc is {share:.1%} of the steady step time (ledger, gc.callbacks), the program's own gc.collect() left out",
+    zh="gc 占稳定训练步时间的 {share:.1%}（账本，gc.callbacks），不含程序自己调用的 gc.collect()",
 )
 
 
 def _find(facts: Facts) -> Finding | None:
-    share = facts.share("gc")
+    forced = facts.share_of(facts.called("gc.collect"))  # another rule's
+    share = max(0.0, facts.share("gc") - forced)
     if share < _MIN_SHARE or facts.ledger.wall_ns < _MIN_WALL_NS:
         return None
     return finding(RULE, share=share, evidence=_EVIDENCE.say(share=share), confidence="high", treatments=("gc-freeze",))

@@ -2,7 +2,7 @@
 
 from .. import collector
 from ..sampler import Sampler
-from . import anomalies, backwards, checkpoints, compilations, interventions, loaders, modules, optimizers
+from . import anomalies, backwards, calls, checkpoints, compilations, interventions, loaders, modules, optimizers
 from .bursts import Bursts
 from .environment import Environment
 from .hooked import Hooked
@@ -21,7 +21,7 @@ def install(torch, session):
         compilations.install,
     ]
     if session.mode == "profile":
-        parts += [checkpoints.install, anomalies.install]
+        parts += [checkpoints.install, anomalies.install, calls.install]
         collector.install(session)
         hz = session.config.get("sample_hz") or 0
         if hz > 0:

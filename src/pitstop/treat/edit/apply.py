@@ -61,7 +61,8 @@ class _Writer(cst.CSTTransformer):
         edits = self.draft.blocks.get(original)
         is_module = isinstance(original, cst.Module)
         split = any(line in original.body for line in self.draft.splits) if self.draft.splits else False
-        if edits is None and not split and not (is_module and self._module_changes()):
+        removed = any(self._removed_from(line) for line in original.body) if self.draft.removed else False
+        if edits is None and not split and not removed and not (is_module and self._module_changes()):
             return updated
         edits = edits or BlockEdits()
         entries = self._entries(original, updated, edits)
@@ -90,12 +91,22 @@ class _Writer(cst.CSTTransformer):
         """Return the statements as they are now, and those to insert."""
         entries: list[Entry] = []
         config = self.draft.parsed.module.config_for_parsing
+        gone = [
+            isinstance(old, cst.SimpleStatementLine) and len(self._removed_from(old)) == len(old.body)
+            for old in original.body
+        ]
         for index, (old, new) in enumerate(zip(original.body, updated.body, strict=True)):
             if old in self.draft.splits:
                 first, second = _split(
                     cast("cst.SimpleStatementLine", new), self.draft.splits[cast("cst.SimpleStatementLine", old)]
                 )
                 entries += [Entry(key=2 * index, node=first), Entry(key=2 * index + 1, node=second)]
+            elif gone[index]:
+                if all(gone):  # a block needs a statement
+                    entries.append(Entry(key=2 * index, node=cst.parse_statement("pass", config)))
+                    gone[index] = False
+            elif removed := self._removed_from(old):
+                entries.append(Entry(key=2 * index, node=_without(cast("cst.SimpleStatementLine", new), removed)))
             else:
                 entries.append(Entry(key=2 * index, node=new))
         for items, offset in ((edits.before, -0.5), (edits.after, 1.5)):
@@ -104,6 +115,16 @@ class _Writer(cst.CSTTransformer):
                     node = cst.parse_statement(code, config)
                     entries.append(Entry(key=2 * index + offset, rank=rank, text=code, node=node, inserted=offset < 0))
         return [*entries, *(self._head_lines() if isinstance(original, cst.Module) else ())]
+
+    def _removed_from(self, line: cst.CSTNode) -> frozenset[int]:
+        """Return which of the small statements of a line are taken out, by index."""
+        if not self.draft.removed or not isinstance(line, cst.SimpleStatementLine):
+            return frozenset()
+        return frozenset(
+            index
+            for index, part in enumerate(line.body)
+            if isinstance(part, cst.Expr) and any(part.value is call for call in self.draft.removed)
+        )
 
     def _head_lines(self) -> list[Entry]:
         """Return the imports and settings that the head of the file gains."""
@@ -166,6 +187,13 @@ def _one_per_line(call: cst.Call) -> bool:
 
 # Where several are added to one call, in the order in which people write them.
 _ORDER = {"num_workers": 0, "pin_memory": 1, "persistent_workers": 2, "prefetch_factor": 3}
+
+
+def _without(line: cst.SimpleStatementLine, removed: frozenset[int]) -> cst.SimpleStatementLine:
+    """Return `a(); b()  # why` without one of the two."""
+    kept = [part for index, part in enumerate(line.body) if index not in removed]
+    kept[-1] = kept[-1].with_changes(semicolon=cst.MaybeSentinel.DEFAULT)
+    return line.with_changes(body=kept)
 
 
 def _split(line: cst.SimpleStatementLine, name: str) -> tuple[cst.SimpleStatementLine, cst.SimpleStatementLine]:

@@ -68,6 +68,7 @@ class FileDraft:
         self.blocks: dict[Block, BlockEdits] = {}
         self.functions: list[MovedFunction] = []
         self.splits: dict[cst.SimpleStatementLine, str] = {}
+        self.removed: set[cst.Call] = set()
         self.imported: set[str] = set()
         self.new_names: set[str] = set()
         self.after_imports: set[tuple[Rank, str]] = set()
@@ -135,6 +136,16 @@ class FileDraft:
         """Make `f(x).backward()` two statements, `name = f(x)` and `name.backward()`."""
         if self.splits.setdefault(line, name) != name:
             raise CannotEdit("conflict", what=name)
+
+    def remove(self, call: cst.Call) -> None:
+        """Take a call that is a statement of its own out of its block; raises CannotEdit where its result is used."""
+        parent = self.parsed.parent(call)
+        line = self.parsed.statement(call)
+        if not isinstance(parent, cst.Expr) or self.parsed.parent(parent) is not line:
+            raise CannotEdit("result_used", what=self.parsed.code(call), line=self.parsed.position(call).start.line)
+        if line in self.splits:
+            raise CannotEdit("conflict", what=self.parsed.code(call))
+        self.removed.add(call)
 
     def import_name(self, module: str) -> str:
         """Return the name that `module` has in this file, importing it where it has none."""

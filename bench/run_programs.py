@@ -6,6 +6,7 @@ middle goes on from its journal (`pitstop tune --resume`).
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
@@ -36,11 +37,14 @@ def tune(program: Outside, *, budget: str) -> dict:
     part = out.with_suffix(".part")
     command = [str(PITSTOP), "tune", "--budget", budget, "--json", str(part), "--lang", "en"]
     command += ["--resume"] if started.exists() else []
+    variables = {name: value.format(work=WORK) for name, value in program.variables.items()}
     command += ["--", str(python_of(program.environment)), *program.arguments]
     started.touch()
     began = time.monotonic()
     with (RESULTS / f"{program.name}.log").open("a") as log:
-        done = subprocess.run(command, cwd=program.cwd, stdout=log, stderr=subprocess.STDOUT, check=False)
+        done = subprocess.run(
+            command, cwd=program.cwd, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, **variables}, check=False
+        )
     if done.returncode == 2 and "--resume" in command:  # stopped before there was a journal: nothing to go on from
         started.unlink()
         return tune(program, budget=budget)

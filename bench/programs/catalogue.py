@@ -7,6 +7,8 @@ from programs.import_graph import make_cora
 from programs.outside import Outside
 from programs.photographs import make_bsds300, make_image_folder
 from programs.prose import make_wikitext
+from programs.sines import make_sines
+from programs.weights import make_style, make_vgg16
 
 __all__ = ["PROGRAMS"]
 
@@ -91,6 +93,68 @@ PROGRAMS = (
         environment="torchvision",
         data=((make_cora, "gat/cora"),),
         note="whole-graph training without a loader",
+    ),
+    Outside(
+        name="mnist_hogwild",
+        folder="mnist_hogwild",
+        arguments=("main.py", "--epochs", "10"),
+        budget="10m",
+        environment="torchvision",
+        data=((make_mnist, "data"),),
+        note="two processes train one model in shared memory, without locks",
+    ),
+    Outside(
+        name="imagenet",
+        folder="imagenet",
+        arguments=("main.py", "--dummy", "--batch-size", "16", "--epochs", "1", "--workers", "2"),
+        budget="20m",
+        environment="torchvision",
+        note="ResNet-18 on the program's own random images",
+    ),
+    Outside(
+        name="fast_neural_style",
+        folder="fast_neural_style",
+        arguments=(
+            *("neural_style/neural_style.py", "train", "--dataset", "photos", "--style-image", "style.jpg"),
+            *("--save-model-dir", "models", "--epochs", "2", "--batch-size", "2", "--image-size", "128"),
+        ),
+        budget="20m",
+        environment="torchvision",
+        data=(
+            (make_image_folder, "fast_neural_style/photos"),
+            (make_style, "fast_neural_style"),
+            (make_vgg16, "../torch-home"),
+        ),
+        variables={"TORCH_HOME": "{work}/torch-home"},
+        note="the loss network's weights are random ones: the trained ones cannot be downloaded here, and cost the same time",
+    ),
+    Outside(
+        name="reinforce",
+        folder="reinforcement_learning",
+        arguments=("reinforce.py",),
+        budget="10m",
+        environment="science",
+        note="an episode of CartPole for each step: steps grow longer as the policy gets better",
+    ),
+    Outside(
+        name="actor_critic",
+        folder="reinforcement_learning",
+        arguments=("actor_critic.py",),
+        budget="10m",
+        environment="science",
+        note="as reinforce, with a value head",
+    ),
+    Outside(
+        name="time_sequence_prediction",
+        folder="time_sequence_prediction",
+        arguments=("train.py",),
+        budget="30m",
+        environment="science",
+        data=((make_sines, "time_sequence_prediction"),),
+        variables={
+            "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1"
+        },  # its data is an array, which torch 2.6 and later refuse to unpickle
+        note="L-BFGS with a closure; two LSTM cells stepped in a Python loop over a thousand points, in float64",
     ),
     Outside(
         name="regression",

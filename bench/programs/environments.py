@@ -7,8 +7,11 @@ from programs.outside import ROOT
 
 __all__ = ["python_of"]
 
-# torchvision has no release that fits torch 2.13.0, the one in .venv; so the programs that need it get a pair that fits.
-TORCHVISION = ("torch==2.14.1", "torchvision==0.29.1", "six", "requests", "numpy")
+ENVIRONMENTS = {
+    # torchvision has no release that fits torch 2.13.0, the one in .venv; so the programs that need it get a pair that fits.
+    "torchvision": ("torch==2.14.1", "torchvision==0.29.1", "six", "requests", "numpy"),
+    "science": ("torch==2.13.0", "gymnasium", "matplotlib", "numpy"),
+}
 
 
 def python_of(environment: str) -> Path:
@@ -19,6 +22,6 @@ def python_of(environment: str) -> Path:
     stamp = folder / ".complete"
     if not stamp.exists():
         subprocess.run(["python3.11", "-m", "venv", str(folder)], check=True)
-        subprocess.run([str(folder / "bin" / "pip"), "install", "--quiet", *TORCHVISION], check=True)
-        stamp.write_text("\n".join(TORCHVISION))
+        subprocess.run([str(folder / "bin" / "pip"), "install", "--quiet", *ENVIRONMENTS[environment]], check=True)
+        stamp.write_text("\n".join(ENVIRONMENTS[environment]))
     return folder / "bin" / "python"

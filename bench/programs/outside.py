@@ -1,7 +1,7 @@
 """What is known about one outside program."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 __all__ = ["EXAMPLES", "ROOT", "WORK", "Outside"]
@@ -17,7 +17,8 @@ MakeData = Callable[[Path], None]
 class Outside:
     """`folder` is below pytorch/examples and is the working directory; `arguments` are the program's own options.
 
-    `data` pairs a maker with the path, below pytorch/examples, that it fills. `environment` names an entry of environments.py.
+    `variables` are set in its environment, "{work}" being `WORK`. `data` pairs a maker with the path, below pytorch/examples, that
+    it fills. `environment` names an entry of environments.py.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Outside:
     arguments: tuple[str, ...]
     environment: str
     data: tuple[tuple[MakeData, str], ...] = ()
+    variables: dict[str, str] = field(default_factory=dict)
     note: str = ""
     budget: str = "6m"  # of the tune
 

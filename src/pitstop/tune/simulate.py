@@ -6,6 +6,7 @@ comes from the generator passed in.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
 import msgspec
 import numpy as np
@@ -28,7 +29,7 @@ from pitstop.tune.search_actions import (
     What,
 )
 
-__all__ = ["Landscape", "Machine", "Noise", "Tuned", "best_possible", "run_tune"]
+__all__ = ["Answering", "Landscape", "Machine", "Noise", "Tuned", "best_possible", "run_tune"]
 
 Landscape = Callable[[Key], float]  # set of proposals -> log of baseline / treated time, without noise
 
@@ -151,6 +152,14 @@ class Machine:
         return value
 
 
+class Answering(Protocol):
+    """Whatever answers a search's actions: `Machine`, or a recording."""
+
+    def answer(self, action: Measure | CheckNumerics | MeasureLength | Intervene) -> Observation:
+        """Return what one action comes to."""
+        ...
+
+
 class Tuned(msgspec.Struct, frozen=True, kw_only=True):
     """One simulated tune: how it ended and everything that was observed on the way."""
 
@@ -160,7 +169,7 @@ class Tuned(msgspec.Struct, frozen=True, kw_only=True):
     actions: tuple[Action, ...]
 
 
-def run_tune(proposals: Sequence[Proposal], machine: Machine, *, options: SearchOptions | None = None) -> Tuned:
+def run_tune(proposals: Sequence[Proposal], machine: Answering, *, options: SearchOptions | None = None) -> Tuned:
     """Run a whole tune on the machine."""
     search = start(proposals, options=options)
     observations: list[Observation] = []

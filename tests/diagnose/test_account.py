@@ -85,6 +85,25 @@ def test_evaluation_without_no_grad_is_evaluation_all_the_same():
     assert ledger_of(events).share("evaluation") == pytest.approx(0.1, rel=0.1)
 
 
+def with_teacher(flags: int, arg: int) -> list[Event]:
+    """A plain loop whose gap before each forward holds another one without gradients."""
+    return [
+        part
+        for e in plain_loop(20)
+        for part in (
+            [event(EventKind.FORWARD, e.start_ns / MS - 0.25, e.start_ns / MS, arg=arg, flags=flags), e]
+            if e.kind is EventKind.FORWARD
+            else [e]
+        )
+    ]
+
+
+def test_a_forward_without_gradients_is_evaluation_only_of_a_model_that_trains_at_other_times():
+    assert ledger_of(with_teacher(0, 0)).share("evaluation") == pytest.approx(0.025), "the trained model, after eval()"
+    assert ledger_of(with_teacher(1, 0)).share("evaluation") == 0, "a policy that acts, a generator that feeds a critic"
+    assert ledger_of(with_teacher(0, 7)).share("evaluation") == 0, "a teacher, a frozen backbone"
+
+
 def test_garbage_collection_inside_a_forward_is_taken_out_of_it():
     events = plain_loop(20)
     plain = ledger_of(events)

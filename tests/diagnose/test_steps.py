@@ -2,8 +2,9 @@
 
 import pytest
 
-from pitstop.diagnose.steps import find_steps, steps_per_epoch, training_loaders
-from pitstop.records import Event, EventKind, Evidence, LoaderSighting
+from pitstop.diagnose.loaders import training_loaders
+from pitstop.diagnose.steps import find_steps, steps_per_epoch
+from pitstop.records import GRADIENTS, Event, EventKind, Evidence, LoaderSighting
 
 
 def timeline(*kinds: tuple[EventKind, int]) -> list[Event]:
@@ -67,6 +68,26 @@ def test_pairs_of_optimizers_made_anew_keep_their_cycle():
 def test_without_an_optimizer_the_clock_falls_back(loop, clock):
     steps = find_steps(timeline(*loop * 9))
     assert (steps.clock, steps.count) == (clock, 9)
+
+
+def test_a_model_and_its_criterion_make_one_step_per_batch():
+    steps = find_steps(timeline(*[(F, 1), (FW, 1), (FW, 2)] * 9))
+    assert (steps.clock, steps.count, steps.samples) == ("forward", 9, (4,) * 9)
+
+
+def test_a_decoder_called_for_each_token_belongs_to_the_step_of_its_prompt():
+    steps = find_steps(timeline(*[(FW, 1), *[(FW, 2)] * 20] * 9))
+    assert (steps.clock, steps.count) == ("forward", 9)
+
+
+def test_gradients_asked_for_by_hand_end_steps_where_nothing_goes_backward():
+    by_hand = [(F, 1), (FW, 1), (B, GRADIENTS)]
+    steps = find_steps(timeline(*by_hand * 9, *[(F, 2), (FW, 1)] * 5))
+    assert (steps.clock, steps.count) == ("backward", 9)
+    penalty = find_steps(timeline(*[(F, 1), (FW, 1), (B, GRADIENTS), (B, 0)] * 9))
+    assert (penalty.clock, penalty.count) == ("backward", 9)
+    with_optimizer = find_steps(timeline(*[(F, 1), (FW, 1), (B, GRADIENTS), (B, 0), (O, 1)] * 9))
+    assert (with_optimizer.count, with_optimizer.micro_steps) == (9, 1)
 
 
 def test_nothing_that_ends_a_step_is_no_steps():

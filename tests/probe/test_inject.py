@@ -9,6 +9,7 @@ import pytest
 from probed import plain_env, run, run_probed
 
 import pitstop
+from pitstop.records import EventKind
 
 INJECT = Path(pitstop.__file__).parent / "probe" / "inject"
 PROGRAM = """
@@ -135,3 +136,27 @@ def test_pitstop_step_is_a_no_op_without_the_probe_and_counts_steps_with_it(tmp_
     assert probed.exit_code == 0
     assert probed.reading.end is not None
     assert (probed.reading.end.reason, probed.reading.end.steps) == ("stopped", 3)
+
+
+SAYS_STEPS = "import sys, pitstop\nfor _ in range(5):\n    print(pitstop.step())\nprint(sorted(pitstop.__all__))\n"
+
+
+def test_pitstop_can_be_imported_under_the_probe_where_it_is_not_installed(tmp_path):
+    (tmp_path / "program.py").write_text(SAYS_STEPS)
+    bare = ["-S", "program.py"]  # no site-packages, so no sitecustomize either: it is run by hand
+    assert "No module named 'pitstop'" in run([sys.executable, *bare], cwd=tmp_path).stderr
+    code = f"import sys; sys.path.insert(0, {str(INJECT)!r})\ntry:\n    import sitecustomize\nexcept ImportError:\n    pass\n"
+    (tmp_path / "program.py").write_text(code + SAYS_STEPS)
+    done = run_probed(*bare, folder=tmp_path / "probe", cwd=tmp_path)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout == "None\n" * 5 + "['step']\n"
+    assert done.reading.end.steps == 5
+    assert done.count(EventKind.STEP) == 5
+
+
+def test_an_installed_pitstop_is_the_one_imported_and_only_step_is_provided(tmp_path):
+    (tmp_path / "pitstop.py").write_text("step, __all__ = (lambda: 'own'), ['step']\n")
+    (tmp_path / "program.py").write_text(SAYS_STEPS)
+    done = run_probed("program.py", folder=tmp_path / "probe", cwd=tmp_path)
+    assert done.stdout == "own\n" * 5 + "['step']\n"
+    assert done.reading.faults == ()

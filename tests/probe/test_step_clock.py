@@ -3,7 +3,7 @@
 import pytest
 
 from pitstop.probe.recorder import BACKWARD, FETCH, FORWARD, OPTIMIZER, STEP
-from pitstop.probe.step_clock import StepClock
+from pitstop.probe.step_clock import GRADIENT_CALL, StepClock
 
 
 class Stopped(Exception):
@@ -44,6 +44,8 @@ FULL = [FETCH, FORWARD, BACKWARD, (OPTIMIZER, 1)]
         ),  # two optimizers: the first paces
         ([FETCH, FORWARD, FORWARD, FORWARD, STEP], 7),
         ([FETCH, FORWARD, BACKWARD], 16),  # no optimizer: certain only after some
+        ([FETCH, FORWARD, GRADIENT_CALL], 16),
+        ([FETCH, FORWARD, GRADIENT_CALL, GRADIENT_CALL, BACKWARD, (OPTIMIZER, 1)], 7),
         ([FETCH, FORWARD], 32),
         ([FETCH], 64),
     ],

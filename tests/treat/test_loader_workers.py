@@ -5,8 +5,8 @@ from math import inf, isinf
 import msgspec
 import pytest
 
-from pitstop.records import CannotApply, Ledger, Proposal
-from pitstop.treat import CannotEdit, LoaderRoles, View, build_change, propose_all, treatment_named, unified_diff
+from pitstop.records import CannotApply, Ledger, LoaderRoles, Proposal
+from pitstop.treat import CannotEdit, View, build_change, propose_all, treatment_named, unified_diff
 from treat.golden import ROOT, view_of
 
 WORKERS = treatment_named("loader-workers")

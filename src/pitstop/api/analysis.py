@@ -7,8 +7,9 @@ import msgspec
 
 from pitstop.diagnose.account import account
 from pitstop.diagnose.findings import find_faults
+from pitstop.diagnose.loaders import training_loaders
 from pitstop.diagnose.pauses import find_pauses, is_inside
-from pitstop.diagnose.steps import find_steps, steps_per_epoch, training_loaders
+from pitstop.diagnose.steps import find_steps, steps_per_epoch
 from pitstop.messages import say
 from pitstop.records import CATEGORIES, LOGGING_GAP, Ledger, Run, Steps
 from pitstop.records.results import (

@@ -129,12 +129,14 @@ def _usable_steps(run: Run, folder: Path, *, analysis: Analysis, waited_s: float
 
 
 def _in_probe_steps(analysis: Analysis, steps: int) -> int:
-    """Translate steps of the loop into the probe's own, which counts the first optimizer seen and its successors while it runs."""
+    """Translate steps of the loop into the probe's own, which counts the first optimizer (or module) seen while it runs."""
     main, end = analysis.run.main, analysis.run.end
-    if analysis.steps is None or analysis.steps.clock != "optimizer" or main is None:
+    if analysis.steps is None or analysis.steps.clock not in ("optimizer", "forward") or main is None:
         return steps
     if end is not None and end.steps:
         return math.ceil(steps * end.steps / analysis.steps.count) + 1
+    if analysis.steps.clock == "forward":
+        return steps
     first = next(event.arg for event in main.events if event.kind is EventKind.OPTIMIZER)
     counts = Counter(event.arg for event in main.events if event.kind is EventKind.OPTIMIZER)
     return math.ceil(steps * counts[first] / analysis.steps.count) + 1

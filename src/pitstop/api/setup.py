@@ -11,6 +11,7 @@ from pitstop.api.analysis import Analysis, profile_result
 from pitstop.api.baseline import Baseline, observe_baseline
 from pitstop.api.bench import Bench
 from pitstop.api.program import program_name, project_root, read_program
+from pitstop.diagnose.loaders import loader_roles
 from pitstop.errors import WrongUse
 from pitstop.measure.machine import read_machine
 from pitstop.measure.sandbox import SandboxPlan, describe, plan_sandbox
@@ -18,7 +19,7 @@ from pitstop.messages import say
 from pitstop.records import CannotApply, Program, Proposal, Run, Trial, TrialOutcome
 from pitstop.records.results import ProfileResult
 from pitstop.store import Journal, RunFolder, find_run, new_run_folder
-from pitstop.treat import TREATMENTS, View, decode_source, loader_roles, propose_all
+from pitstop.treat import TREATMENTS, View, decode_source, propose_all
 from pitstop.tune.search_actions import Observation, SearchOptions
 
 if TYPE_CHECKING:

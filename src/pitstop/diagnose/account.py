@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from pitstop.diagnose.loaders import training_loaders
 from pitstop.diagnose.pauses import Stretch, fill, find_pauses, is_inside, parts_in, plain_steps
-from pitstop.diagnose.steps import training_loaders, training_thread
+from pitstop.diagnose.steps import training_thread
 from pitstop.records import CATEGORIES, Category, Event, EventKind, Ledger, Steps
 
 __all__ = ["account"]
@@ -38,7 +39,7 @@ _DETAILS = frozenset(
     {EventKind.FETCH, EventKind.FORWARD, EventKind.BACKWARD, EventKind.OPTIMIZER, EventKind.ZERO_GRAD}
     | {EventKind.SYNC, EventKind.HOST_TO_DEVICE}
 )
-_GRAD_ENABLED = 2
+_TRAINING, _GRAD_ENABLED = 1, 2
 
 
 class _Span(NamedTuple):
@@ -175,17 +176,23 @@ def _spans(ordered: Sequence[Event]) -> list[_Span]:
 def _evaluation_phases(ordered: Sequence[Event], trains: frozenset[int], goes_backward: bool) -> list[_Span]:
     """Stretches from the first to the last event of evaluating, with no training event in between.
 
-    A forward with gradients enabled does not end one: many programs evaluate without no_grad.
+    Evaluating is what asks a loader that does not feed training, and a forward without gradients of a module that is trained at other
+    times and is in evaluation mode now. Forwards without gradients otherwise are part of training: a teacher, a frozen backbone, a
+    generator that makes samples for its critic, a policy that acts. A forward with gradients enabled does not end a stretch: many
+    programs evaluate without no_grad.
     """
     if not goes_backward:
         return []
+    trained = {
+        event.arg for event in ordered if event.kind is EventKind.FORWARD and event.flags == _GRAD_ENABLED | _TRAINING
+    }
     phases: list[_Span] = []
     start: int | None = None
     end = 0
     for event in ordered:
         loader = event.kind in _LOADER_EVENTS
         if (loader and event.arg not in trains) or (
-            event.kind is EventKind.FORWARD and not event.flags & _GRAD_ENABLED
+            event.kind is EventKind.FORWARD and not event.flags and event.arg in trained
         ):
             start = event.start_ns if start is None else start
             end = event.end_ns

@@ -7,10 +7,11 @@ back to backward passes, forward calls, and batches, in this order.
 from collections import Counter
 from collections.abc import Sequence
 
+from pitstop.diagnose.loaders import training_loaders
 from pitstop.diagnose.pauses import find_pauses, is_inside
-from pitstop.records import Event, EventKind, Evidence, StepClock, Steps
+from pitstop.records import GRADIENTS, Event, EventKind, Evidence, StepClock, Steps
 
-__all__ = ["find_steps", "steps_per_epoch", "training_loaders", "training_thread"]
+__all__ = ["find_steps", "steps_per_epoch", "training_thread"]
 
 _CLOCKS: tuple[tuple[EventKind, StepClock], ...] = (
     (EventKind.STEP, "step"),
@@ -19,6 +20,7 @@ _CLOCKS: tuple[tuple[EventKind, StepClock], ...] = (
     (EventKind.FORWARD, "forward"),
     (EventKind.FETCH, "fetch"),
 )
+_LED = frozenset({"optimizer", "forward"})  # clocks of which several may run in one loop, told apart by the events' arg
 # An optimizer stepped less often than this share of the busiest one only warms something up; it does not pace the loop.
 _LEADER_MIN_SHARE = 0.02
 _MIN_WARMUP = 3
@@ -29,7 +31,8 @@ def find_steps(events: Sequence[Event], *, evidence: Evidence | None = None) -> 
 
     Of several optimizers the one stepped least often paces the loop (a GAN with five critic updates per generator update has
     one step per generator update); among equals the one that first steps last, so that the step holds the whole cycle.
-    Optimizers that follow each other (one per phase, fold or restart) count as one.
+    Optimizers that follow each other (one per phase, fold or restart) count as one. The same holds for the modules of a loop
+    that only runs forward (a model and its criterion, an encoder and the decoder called for each token).
     """
     thread = training_thread(events)
     ordered = sorted(
@@ -38,7 +41,9 @@ def find_steps(events: Sequence[Event], *, evidence: Evidence | None = None) -> 
     )
     for kind, clock in _CLOCKS:
         enders = [event for event in ordered if event.kind is kind]
-        if clock == "optimizer" and enders:
+        if clock == "backward":  # gradients asked for by hand pace only what never goes backward
+            enders = [event for event in enders if event.arg != GRADIENTS] or enders
+        if clock in _LED and enders:
             leaders = _leaders(enders)
             enders = [event for event in enders if event.arg in leaders]
         if enders:
@@ -53,29 +58,6 @@ def training_thread(events: Sequence[Event]) -> int:
         if counts:
             return counts.most_common(1)[0][0]
     return 0
-
-
-def training_loaders(events: Sequence[Event]) -> frozenset[int]:
-    """Return the ids of loaders that feed training: most of their batches are followed by a backward before the next fetch.
-
-    Where nothing ever goes backward (inference loops) every loader counts.
-    """
-    followed: Counter[int] = Counter()
-    fetched: Counter[int] = Counter()
-    waiting: int | None = None
-    backward_seen = False
-    for event in sorted(events, key=lambda event: event.start_ns):
-        if event.kind is EventKind.FETCH:
-            fetched[event.arg] += 1
-            waiting = event.arg
-        elif event.kind is EventKind.BACKWARD or (event.kind is EventKind.OPTIMIZER and waiting is not None):
-            backward_seen = True
-            if waiting is not None:
-                followed[waiting] += 1
-                waiting = None
-    if not backward_seen:
-        return frozenset(fetched)
-    return frozenset(loader for loader, count in followed.items() if 2 * count >= min(fetched[loader], 4))
 
 
 def steps_per_epoch(steps: Steps, evidence: Evidence, loaders: frozenset[int] = frozenset()) -> int | None:
@@ -93,7 +75,7 @@ def steps_per_epoch(steps: Steps, evidence: Evidence, loaders: frozenset[int] = 
 
 
 def _leaders(enders: Sequence[Event]) -> tuple[int, ...]:
-    """Return the optimizers that pace the loop, one after the other; `enders` in time order."""
+    """Return the optimizers (or modules) that pace the loop, one after the other; `enders` in time order."""
     counts = Counter(event.arg for event in enders)
     first_seen = {event.arg: event.end_ns for event in reversed(enders)}
     last_seen = {event.arg: event.end_ns for event in enders}
@@ -131,7 +113,7 @@ def _steps(ordered: Sequence[Event], enders: Sequence[Event], clock: StepClock, 
         if event.kind is EventKind.FETCH and event.arg in loaders:
             samples[step] += event.value
         elif event.kind is EventKind.BACKWARD:
-            backwards += not is_inside(event.start_ns, event.end_ns, pauses)
+            backwards += event.arg != GRADIENTS and not is_inside(event.start_ns, event.end_ns, pauses)
         elif (
             event.kind is EventKind.LOADER_ITER
             and event.arg in loaders

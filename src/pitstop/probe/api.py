@@ -1,4 +1,4 @@
-"""What the user's program may say to the probe: `pitstop.step()` comes here through `pitstop.__init__`."""
+"""What the user's program may say to the probe: `pitstop.step()` comes here through `pitstop.__init__` or `provided`."""
 
 import time
 
@@ -14,10 +14,12 @@ def connect(session):
 
 
 def step():
-    """Take in that the program says: a step has ended."""
+    """Take in that the program says: a step has ended. Never raises."""
     session = _session
     if session is None:
         return
+    if not session.is_told_steps:
+        session.told_first_step()
     now_ns = time.monotonic_ns()
     session.recorder.record(STEP, 0, now_ns, now_ns)
     session.clock.tick(STEP)

@@ -25,6 +25,7 @@ RECORD = struct.Struct("<BBHIqqq")
 FETCH = 1
 FORWARD = 2
 BACKWARD = 3
+GRADIENTS = 1  # arg of a BACKWARD: its gradients were given to the caller
 OPTIMIZER = 4
 LOADER_ITER = 5
 EPOCH_END = 6

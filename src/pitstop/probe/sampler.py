@@ -26,7 +26,7 @@ class Sampler:
     def __init__(self, session, hz, categories):
         self._session = session
         self._period_s = 1.0 / hz
-        self._categories = categories
+        self.categories = categories
         self._counts = {}
         self._names = {}
         self._wake: Any = None
@@ -109,7 +109,7 @@ class Sampler:
 
     def _take(self, frame):
         innermost = frame
-        categories, category, users, logs = self._categories, None, None, False
+        categories, category, users, logs = self.categories, None, None, False
         while frame is not None:
             code = frame.f_code
             if users is None and is_users(code.co_filename):

@@ -39,6 +39,8 @@ class Session:
         self.compiles = 0  # compilations begun so far
         self.compiles_before_window = None
         self.sampler: Any = None
+        self.is_told_steps = False  # the program says itself where steps end
+        self.on_first_step: Any = None  # what the framework's hooks do then
         self.forked = []  # called in every forked child
         self.ending = []  # called before the last events are written
         atexit.register(self.on_exit)  # before the program registers anything, so it runs after all of that
@@ -65,6 +67,30 @@ class Session:
         from .pytorch import install
 
         install(torch, self)
+
+    def told_first_step(self):
+        """Begin to look: the program may use nothing that any hook sees."""
+        self.is_told_steps = True
+        try:
+            if self.on_first_step is not None:
+                self.on_first_step()
+            elif self.mode == "profile":
+                self.sample({})
+                if self.sampler is not None:
+                    self.sampler.start()
+        except Exception as error:
+            self.fault("pitstop.step", error)
+
+    def sample(self, categories):
+        """Have a sampler, if one is wanted; `categories`: code object -> category of the ledger."""
+        hz = self.config.get("sample_hz") or 0
+        if self.sampler is not None:
+            self.sampler.categories = categories
+        elif hz > 0:
+            from .sampler import Sampler
+
+            self.sampler = Sampler(self, hz, categories)
+            self.forked.append(self.sampler.forget)
 
     def be_worker(self):
         """Take in that this process is a loader's worker."""

@@ -5,6 +5,7 @@ import threading
 
 from . import api
 from .processes import command_line, is_forkserver, is_program
+from .provided import provide
 from .session import Session
 
 
@@ -19,5 +20,6 @@ def start(folder):
     threading.main_thread()  # numbers threads from the real main thread on, whoever asks first
     os.register_at_fork(before=session.before_fork, after_in_child=session.after_fork)
     api.connect(session)
+    provide()
     session.watch.when("argparse", session.on_argparse)
     session.watch.when("torch", session.on_torch)

@@ -1,18 +1,22 @@
 """Counts steps while the program runs, to say when to stop, when to look closer and when to stop looking.
 
 What ends a step, in falling rank: `pitstop.step()`, the step of the first optimizer that stepped and of those that succeed it, a
-backward, an outermost forward, a fetch. `pitstop.diagnose.steps` decides the same from the events afterwards, knowing the whole run.
+backward, a call of `torch.autograd.grad`, an outermost forward, a fetch. `pitstop.diagnose.steps` decides the same from the events
+afterwards, knowing the whole run.
 """
 
 import time
 
 from .recorder import BACKWARD, FETCH, FORWARD, OPTIMIZER, STEP
 
-_RANK = {STEP: 5, OPTIMIZER: 4, BACKWARD: 3, FORWARD: 2, FETCH: 1}
+GRADIENT_CALL = (
+    256  # of the clock alone: a BACKWARD that gave its gradients to the caller, who may do anything with them
+)
+_RANK = {STEP: 6, OPTIMIZER: 5, BACKWARD: 4, GRADIENT_CALL: 3, FORWARD: 2, FETCH: 1}
 _NEVER = 1 << 62
 # A lower clock may end the program only after so many events without a higher one: data statistics, a sanity check of
 # the validation loop or gradient accumulation may come before the first optimizer step.
-_SETTLED = {STEP: 1, OPTIMIZER: 1, BACKWARD: 16, FORWARD: 32, FETCH: 64}
+_SETTLED = {STEP: 1, OPTIMIZER: 1, BACKWARD: 16, GRADIENT_CALL: 16, FORWARD: 32, FETCH: 64}
 # An optimizer exists but has not stepped in so many events of a lower clock: it is not what paces this program.
 _EXPECTED_SETTLED = 256
 # Another optimizer leads from here on when it has stepped so often since the leader's last step (a training in phases), or

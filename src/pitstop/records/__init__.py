@@ -1,6 +1,6 @@
 """Frozen values that the layers hand to each other, and nothing else: no I/O, no arithmetic beyond a ratio."""
 
-from pitstop.records.events import Event, EventKind, Mark
+from pitstop.records.events import GRADIENTS, Event, EventKind, Mark
 from pitstop.records.evidence import (
     AnomalySighting,
     ArgparseOption,
@@ -18,12 +18,13 @@ from pitstop.records.evidence import (
     Site,
 )
 from pitstop.records.run import LOGGING_GAP, EndOfRun, MemorySample, ProcessEvents, Program, Run, TreeUsage
-from pitstop.records.steps import CATEGORIES, Category, Ledger, StepClock, Steps
+from pitstop.records.steps import CATEGORIES, Category, Ledger, LoaderRoles, StepClock, Steps
 from pitstop.records.treatments import CannotApply, Change, Numerics, Proposal
 from pitstop.records.verdicts import Gate, Prescription, Trial, TrialOutcome, Verdict, VerdictKind
 
 __all__ = [
     "CATEGORIES",
+    "GRADIENTS",
     "LOGGING_GAP",
     "AnomalySighting",
     "ArgparseOption",
@@ -41,6 +42,7 @@ __all__ = [
     "ForwardSighting",
     "Gate",
     "Ledger",
+    "LoaderRoles",
     "LoaderSighting",
     "Mark",
     "MemorySample",

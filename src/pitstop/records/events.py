@@ -8,7 +8,7 @@ from enum import IntEnum
 
 import msgspec
 
-__all__ = ["Event", "EventKind", "Mark"]
+__all__ = ["GRADIENTS", "Event", "EventKind", "Mark"]
 
 
 class EventKind(IntEnum):
@@ -16,7 +16,9 @@ class EventKind(IntEnum):
 
     FETCH = 1  # one batch asked of a loader's iterator in the main process; arg = loader id, value = samples in it
     FORWARD = 2  # one call of the outermost module; arg = module id; flags: 1 = training mode, 2 = grad enabled
-    BACKWARD = 3  # Tensor.backward or autograd.backward
+    BACKWARD = (
+        3  # Tensor.backward or autograd.backward; arg = GRADIENTS for autograd.grad, which torch.func goes through
+    )
     OPTIMIZER = 4  # one Optimizer.step; arg = optimizer id
     LOADER_ITER = 5  # iter(loader): workers are started here; arg = loader id
     EPOCH_END = 6  # the iterator said StopIteration; arg = loader id
@@ -30,6 +32,9 @@ class EventKind(IntEnum):
     MARK = 14  # a point in time; arg = a Mark
     STEP = 15  # the program itself said pitstop.step()
     LOGGING = 17  # a logging, plotting or progress library wrote or drew
+
+
+GRADIENTS = 1  # arg of a BACKWARD whose gradients were given to the caller
 
 
 class Mark(IntEnum):

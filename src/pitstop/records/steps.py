@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-__all__ = ["CATEGORIES", "Category", "Ledger", "StepClock", "Steps"]
+__all__ = ["CATEGORIES", "Category", "Ledger", "LoaderRoles", "StepClock", "Steps"]
 
 Category = Literal[
     "data_wait",
@@ -66,3 +66,10 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
     def share(self, category: Category) -> float:
         """Share of the wall time in `category`, 0 to 1; 0 for a ledger of no time."""
         return self.categories_ns[category] / self.wall_ns if self.wall_ns else 0.0
+
+
+class LoaderRoles(msgspec.Struct, frozen=True, kw_only=True):
+    """Which loader ids feed training and which only feed evaluation."""
+
+    training: frozenset[int] = frozenset()
+    evaluation: frozenset[int] = frozenset()

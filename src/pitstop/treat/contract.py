@@ -6,19 +6,12 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from pitstop.messages import Text, say
-from pitstop.records import CannotApply, Evidence, Ledger, Program, Proposal, Steps
+from pitstop.records import CannotApply, Evidence, Ledger, LoaderRoles, Program, Proposal, Steps
 
 if TYPE_CHECKING:
     from pitstop.treat.edit import Draft
 
-__all__ = ["CannotEdit", "LoaderRoles", "Treatment", "View"]
-
-
-class LoaderRoles(msgspec.Struct, frozen=True, kw_only=True):
-    """Which loader ids feed training and which only feed evaluation (`loader_roles` finds them from events)."""
-
-    training: frozenset[int] = frozenset()
-    evaluation: frozenset[int] = frozenset()
+__all__ = ["CannotEdit", "Treatment", "View"]
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):

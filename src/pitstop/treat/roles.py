@@ -1,41 +1,9 @@
-"""Which loaders feed training and which feed evaluation only."""
+"""The loaders that feed training and those that feed evaluation only, as treatments want them."""
 
-from collections import Counter
-from collections.abc import Iterable
+from pitstop.records import LoaderSighting
+from pitstop.treat.contract import View
 
-from pitstop.records import Event, EventKind, LoaderSighting
-from pitstop.treat.contract import LoaderRoles, View
-
-__all__ = ["evaluation_loaders", "loader_roles", "training_loaders"]
-
-_WORK = (EventKind.FORWARD, EventKind.BACKWARD, EventKind.OPTIMIZER)
-
-
-def loader_roles(events: Iterable[Event]) -> LoaderRoles:
-    """Tell loaders apart by what follows their batches in the training process, before the next batch is asked for.
-
-    Fetches with no model work between them belong together (two loaders zipped). A loader feeds training where at least
-    half of its batches are followed by a backward; where none is, but a forward is, it feeds evaluation.
-    """
-    fetched: Counter[int] = Counter()
-    trained: Counter[int] = Counter()
-    waiting: list[int] = []
-    worked = False
-    for event in sorted(events, key=lambda event: event.start_ns):
-        if event.kind is EventKind.FETCH:
-            if worked:
-                waiting, worked = [], False
-            waiting.append(event.arg)
-            fetched[event.arg] += 1
-        elif event.kind is EventKind.EPOCH_END:
-            waiting = [loader for loader in waiting if loader != event.arg]  # asked, and there was no batch
-        elif event.kind is EventKind.BACKWARD:
-            trained.update(waiting)
-            waiting, worked = [], True
-        elif event.kind in _WORK:
-            worked = True
-    training = frozenset(loader for loader, count in fetched.items() if 2 * trained[loader] >= count)
-    return LoaderRoles(training=training, evaluation=frozenset(fetched) - training)
+__all__ = ["evaluation_loaders", "training_loaders"]
 
 
 def training_loaders(view: View) -> tuple[LoaderSighting, ...]:

@@ -1,15 +1,24 @@
-"""Backward passes: `torch.autograd.backward`, which `Tensor.backward` calls through the module, so one patch sees each once."""
+"""Backward passes: `torch.autograd.backward`, which `Tensor.backward` calls through the module, so one patch sees each once.
+
+And `torch.autograd.grad`, through which `torch.func` goes too: it paces the programs that write their updates by hand.
+"""
 
 import functools
 import time
 from _thread import get_ident
 
-from ..recorder import BACKWARD
+from ..recorder import BACKWARD, GRADIENTS
+from ..step_clock import GRADIENT_CALL
 from .hooked import BACKWARD_RUNS
 
 
 def install(hooked):
-    """Patch `torch.autograd.backward`. Nested calls (re-entrant checkpointing) belong to the outer one."""
+    """Patch both. Nested calls (re-entrant checkpointing) belong to the outer one."""
+    _watch_backward(hooked)
+    _watch_grad(hooked)
+
+
+def _watch_backward(hooked):
     original = hooked.torch.autograd.backward
     now, busy, clock, looking = time.monotonic_ns, hooked.busy, hooked.clock, hooked.looking
     is_compiling, look, record, session = hooked.is_compiling, _make_look(hooked), hooked.record, hooked.session
@@ -46,6 +55,54 @@ def install(hooked):
         return result
 
     hooked.switched.patch(hooked.torch.autograd, "backward", hooked.own(backward, "backward"))
+
+
+def _watch_grad(hooked):
+    original = hooked.torch.autograd.grad
+    now, busy, clock, is_compiling = time.monotonic_ns, hooked.busy, hooked.clock, hooked.is_compiling
+    record, keep = hooked.record, _make_keep(hooked)
+    hooked.own(keep, deep=True)
+
+    @functools.wraps(original)
+    def grad(outputs, *args, **kwargs):
+        ident = get_ident()
+        if is_compiling() or ident in busy or BACKWARD_RUNS in busy:  # a forward that computes a force: part of it
+            return original(outputs, *args, **kwargs)
+        busy.add(ident)
+        busy.add(BACKWARD_RUNS)
+        start_ns = now()
+        try:
+            result = original(outputs, *args, **kwargs)
+        finally:
+            busy.discard(BACKWARD_RUNS)
+            busy.discard(ident)
+        end_ns = now()
+        record(BACKWARD, GRADIENTS, start_ns, end_ns)
+        if clock.is_outranked(GRADIENT_CALL):
+            return result
+        keep(outputs)
+        clock.tick(GRADIENT_CALL)
+        return result
+
+    hooked.switched.patch(hooked.torch.autograd, "grad", hooked.own(grad, "backward"))
+
+
+def _make_keep(hooked):
+    """Return what keeps the outputs as the last loss, where gradients by hand may be what trains."""
+    session, tensor_class, environment = hooked.session, hooked.torch.Tensor, hooked.environment
+    functorch = getattr(hooked.torch._C, "_functorch", None)
+    is_wrapped = getattr(functorch, "is_functorch_wrapped_tensor", None)
+
+    def keep(outputs):
+        try:
+            environment.used()
+            loss = outputs[0] if isinstance(outputs, (list, tuple)) and len(outputs) == 1 else outputs
+            if isinstance(loss, tensor_class) and is_wrapped is not None and not is_wrapped(loss):
+                session.last_loss = loss.detach()
+        except Exception as error:
+            session.fault("autograd.grad", error)
+
+    return keep
 
 
 def _make_look(hooked):

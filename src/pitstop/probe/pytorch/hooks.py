@@ -1,7 +1,6 @@
 """Installs the hooks that a mode asks for, each in its own file. One that cannot be installed does not keep out the others."""
 
 from .. import collector
-from ..sampler import Sampler
 from . import anomalies, backwards, calls, checkpoints, compilations, interventions, loaders, modules, optimizers
 from .bursts import Bursts
 from .environment import Environment
@@ -23,11 +22,9 @@ def install(torch, session):
     if session.mode == "profile":
         parts += [checkpoints.install, anomalies.install, calls.install]
         collector.install(session)
-        hz = session.config.get("sample_hz") or 0
-        if hz > 0:
-            session.sampler = Sampler(session, hz, hooked.categories)
-            session.forked.append(session.sampler.forget)
+        session.sample(hooked.categories)
         hooked.bursts = Bursts(hooked)
+    session.on_first_step = hooked.environment.used
     session.forked.append(hooked.forget)
     session.ending.append(hooked.lean.end)
     session.clock.after(max(1, session.config.get("warmup_steps") or 0), hooked.begin_window)

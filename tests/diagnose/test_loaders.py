@@ -1,12 +1,18 @@
+from pitstop.diagnose.loaders import loader_roles
 from pitstop.records import Event, EventKind
-from pitstop.treat import loader_roles
 
 F, W, B, S, E = EventKind.FETCH, EventKind.FORWARD, EventKind.BACKWARD, EventKind.OPTIMIZER, EventKind.EPOCH_END
 
 
 def roles(*kinds_and_loaders):
     events = [
-        Event(kind=kind, arg=loader, start_ns=index, end_ns=index + 1)
+        Event(
+            kind=W if kind == "no_grad" else kind,
+            arg=loader,
+            start_ns=index,
+            end_ns=index + 1,
+            flags=0 if kind == "no_grad" else 3,
+        )
         for index, (kind, loader) in enumerate(kinds_and_loaders)
     ]
     found = loader_roles(events)
@@ -51,3 +57,23 @@ def test_events_out_of_order_are_put_in_order():
 
 def test_nothing_seen_gives_no_roles():
     assert roles() == (set(), set())
+
+
+def test_losses_of_several_batches_summed_up_for_one_backward_train_with_all_of_them():
+    assert roles(*[*[(F, 1), (W, 0)] * 4, (B, 0), (S, 0)] * 3) == ({1}, set())
+
+
+def test_a_library_that_asks_for_one_batch_ahead_does_not_mix_up_loaders():
+    """The last training batch comes after the evaluation in the middle of the epoch, and after its loader's end."""
+    train = [(F, 1), (W, 0), (B, 0), (S, 0)]
+    evaluation = [(F, 2), (E, 2), ("no_grad", 0)]
+    assert roles((F, 1), *train * 3, (E, 1), *evaluation, (W, 0), (B, 0), (S, 0)) == ({1}, {2})
+
+
+def test_an_evaluation_that_stops_in_the_middle_does_not_train():
+    evaluation = [*[(F, 2), (W, 0)] * 5, (F, 2)]
+    assert roles(*[*[(F, 1), (W, 0), (B, 0)] * 4, *evaluation] * 3, (F, 1), (W, 0), (B, 0)) == ({1}, {2})
+
+
+def test_loaders_of_loops_that_never_go_backward_all_count():
+    assert roles(*[(F, 1), ("no_grad", 0), (F, 2), ("no_grad", 0)] * 3) == ({1, 2}, set())

@@ -1,0 +1,6 @@
+"""Puts `probed` (tests/probe) on the path beside this folder."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "probe"))

@@ -3,7 +3,7 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup test test-slow check lint demo clean
+.PHONY: help setup loops-env test test-slow check lint demo clean
 
 help:  ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -17,10 +17,18 @@ $(VENV)/.ready: pyproject.toml constraints.txt Makefile
 
 setup: $(VENV)/.ready  ## make .venv with pitstop, its tests' needs and the demo's
 
+LOOPS := .venvs/loops
+$(LOOPS)/.ready: tests/loops/requirements.txt constraints.txt
+	$(PYTHON) -m venv $(LOOPS)
+	$(LOOPS)/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -r tests/loops/requirements.txt
+	@touch $@
+
+loops-env: $(LOOPS)/.ready  ## an interpreter with Hugging Face, Lightning, Ignite, Gymnasium and Hydra, for slow tests
+
 test: setup  ## the test suite (under 10 minutes on 2 cores)
 	$(BIN)/python -m pytest -m "not slow and not gpu"
 
-test-slow: setup  ## minutes-long end-to-end tests
+test-slow: setup loops-env  ## minutes-long end-to-end tests
 	$(BIN)/python -m pytest -m "slow and not gpu"
 
 check: lint test  ## lint, types, imports, tests

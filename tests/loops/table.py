@@ -13,8 +13,8 @@ class Loop(NamedTuple):
     clock: str = "optimizer"
     micro: int | None = 1
     samples: int = 0
-    trains: tuple[int, ...] = ()
-    evaluates: tuple[int, ...] = ()
+    trains: tuple[int | None, ...] = ()
+    evaluates: tuple[int | None, ...] = ()
     ticks: int = 1
 
 
@@ -32,6 +32,21 @@ LOOPS = {
     "generate": Loop(24, "forward"),
     "reinforce": Loop(40),
     "own_steps": Loop(60, "step"),
+    "data_first": Loop(40, samples=960, trains=(16,)),
 }
 # Not one child process per loop in every run of the tests: these stand for the kinds that differ in what ends a step.
-FAST = ("nested_validation", "two_loaders", "hand_sgd", "generate", "own_steps")
+FAST = ("nested_validation", "two_loaders", "hand_sgd", "generate", "own_steps", "data_first")
+
+# accelerate copies loaders with a batch sampler, so that they know no batch size.
+# Programs of real frameworks (programs/frameworks), with their arguments; run by the interpreter of `make loops-env`.
+_COMMAND_LINE = "--output_dir out --max_steps 20 --report_to none --use_cpu True --disable_tqdm True"
+FRAMEWORKS = {
+    "hf_trainer": ((), Loop(30, micro=2, samples=488, trains=(None,), evaluates=(None,))),
+    "hf_command_line": (tuple(_COMMAND_LINE.split()), Loop(20, samples=168, trains=(None,))),
+    "lightning_automatic": ((), Loop(30, micro=2, samples=960, trains=(16,), evaluates=(32,))),
+    "lightning_manual": ((), Loop(40, micro=2, samples=640, trains=(16,))),
+    "ignite_engine": ((), Loop(60, samples=960, trains=(16,), evaluates=(32,))),
+    "cartpole": ((), Loop(60)),
+    "hydra_program": (("data.batch_size=32",), Loop(20, samples=640, trains=(32,))),
+}
+CHECKPOINTS = {"hf_trainer": 10, "lightning_automatic": 3, "ignite_engine": 3}

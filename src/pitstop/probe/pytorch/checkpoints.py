@@ -1,4 +1,4 @@
-"""Times `torch.save`."""
+"""Times `torch.save`, and safetensors' writing of files, which libraries use in its place."""
 
 import functools
 import time
@@ -7,9 +7,17 @@ from ..recorder import CHECKPOINT
 
 
 def install(hooked):
-    """Patch the function under both of its names, so that pickling it by name still works."""
+    """Patch the functions under all of their names, so that pickling them by name still works."""
     torch, serialization = hooked.torch, hooked.torch.serialization
-    original = serialization.save
+    torch.save = serialization.save = _timed(hooked, serialization.save)
+    hooked.session.watch.when("safetensors.torch", lambda module: _watch_safetensors(hooked, module))
+
+
+def _watch_safetensors(hooked, module):
+    module.save_file = _timed(hooked, module.save_file)
+
+
+def _timed(hooked, original):
     record, now = hooked.record, time.monotonic_ns
 
     @functools.wraps(original)
@@ -19,4 +27,4 @@ def install(hooked):
         record(CHECKPOINT, 0, start_ns, now())
         return result
 
-    torch.save = serialization.save = hooked.own(save, "checkpoint")
+    return hooked.own(save, "checkpoint")

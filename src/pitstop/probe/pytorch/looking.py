@@ -5,6 +5,7 @@ Walking the stack costs microseconds, so the hot path only asks `open`.
 
 import sys
 
+from ..recorder import FETCH
 from ..sites import stack, user_frame
 
 FIRST_STEPS = 50
@@ -48,5 +49,7 @@ class Looking:
         return stack(sys._getframe(2))
 
     def _close(self):
-        if self._clock.steps >= self._closing_step:
+        if self._clock.leading == FETCH:  # batches alone: the first step may be yet to come
+            self._clock.after(max(LATER_STEPS, self._clock.steps), self._close)
+        elif self._clock.steps >= self._closing_step:
             self.open = False

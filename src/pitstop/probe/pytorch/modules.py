@@ -14,7 +14,7 @@ from _thread import get_ident
 from functools import partial
 from typing import Any
 
-from ..recorder import FORWARD
+from ..recorder import FETCH, FORWARD
 from . import finding
 from .finding import call_module
 from .hooked import BACKWARD_RUNS
@@ -162,7 +162,17 @@ class Discovery:
         this_round = self._round
         self._calls_left = DISCOVERY_CALLS
         self._replace(self._original, self._finding)
-        self._hooked.clock.after(DISCOVERY_STEPS, lambda: self.end() if this_round == self._round else None)
+        self._hooked.clock.after(DISCOVERY_STEPS, lambda: self._over(this_round))
+
+    def _over(self, this_round):
+        if this_round != self._round or self._calls_left <= 0:
+            return
+        if self._hooked.clock.leading == FETCH:
+            # Batches alone say nothing: libraries ask for several ahead, and some programs go through the data once before.
+            steps = max(DISCOVERY_STEPS, self._hooked.clock.steps)
+            self._hooked.clock.after(steps, lambda: self._over(this_round))
+        else:
+            self.end()
 
     def end(self):
         """Take the patch away, if nobody has patched over it."""

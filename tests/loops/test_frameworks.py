@@ -1,0 +1,67 @@
+"""The loops of real frameworks, in the interpreter that `make loops-env` makes: steps, samples and loaders as their authors would name them."""
+
+from pathlib import Path
+
+import pytest
+from probed import plain_env, run, run_probed
+from table import CHECKPOINTS, FRAMEWORKS
+
+from pitstop.diagnose.account import account
+from pitstop.diagnose.loaders import loader_roles
+from pitstop.diagnose.steps import find_steps
+from pitstop.records import EventKind
+
+PROGRAMS = Path(__file__).parent / "programs" / "frameworks"
+PYTHON = Path(__file__).parent.parent.parent / ".venvs" / "loops" / "bin" / "python"
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not PYTHON.exists(), reason="make loops-env makes the interpreter with the frameworks"),
+]
+ENVIRONMENT = plain_env(HF_HUB_OFFLINE="1", CUDA_VISIBLE_DEVICES="", TRANSFORMERS_VERBOSITY="error")
+
+
+def probed(name, tmp_path, **config):
+    arguments, _expected = FRAMEWORKS[name]
+    return run_probed(
+        PROGRAMS / f"{name}.py",
+        *arguments,
+        folder=tmp_path / "probe",
+        cwd=tmp_path,
+        python=(str(PYTHON),),
+        env=ENVIRONMENT,
+        **config,
+    )
+
+
+def batch_sizes(evidence, ids):
+    return tuple(sorted({loader.batch_size for loader in evidence.loaders if loader.id in ids}))
+
+
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_a_profile_finds_what_its_author_would_name(name, tmp_path):
+    done, (arguments, expected) = probed(name, tmp_path, sample_hz=200), FRAMEWORKS[name]
+    assert (done.exit_code, done.reading.faults) == (0, ())
+    steps = find_steps(done.main, evidence=done.reading.evidence)
+    assert (steps.count, steps.clock, steps.micro_steps) == (expected.steps, expected.clock, expected.micro)
+    assert sum(steps.samples) == expected.samples
+    roles = loader_roles(done.main)
+    assert batch_sizes(done.reading.evidence, roles.training) == expected.trains
+    assert batch_sizes(done.reading.evidence, roles.evaluation) == expected.evaluates
+    assert (account(done.main, steps).share("evaluation") > 0) == bool(expected.evaluates)
+    assert done.count(EventKind.CHECKPOINT) >= CHECKPOINTS.get(name, 0)
+    trained = [event for event in done.main if event.kind is EventKind.FORWARD and event.flags == 3]
+    assert len(trained) >= expected.steps * expected.micro
+    plain = run([str(PYTHON), str(PROGRAMS / f"{name}.py"), *arguments], cwd=tmp_path, env=ENVIRONMENT)
+    assert plain.returncode == 0
+    assert plain.stdout.splitlines()[-1:] == done.stdout.splitlines()[-1:]
+
+
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_a_trial_counts_the_same_steps_and_ends_the_program_where_it_should(name, tmp_path):
+    _arguments, expected = FRAMEWORKS[name]
+    done = probed(name, tmp_path, mode="clock", stop_after_steps=expected.steps - 2)
+    assert (done.exit_code, done.reading.faults) == (0, ())
+    assert done.reading.end.reason == "stopped"
+    steps = find_steps(done.main)
+    assert steps.clock == expected.clock
+    assert steps.count in {expected.steps - 3, expected.steps - 2}  # of two optimizers the first seen ends the program

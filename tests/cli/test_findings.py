@@ -77,6 +77,30 @@ def test_what_is_called_in_each_step_is_found_with_its_line(pitstop, tmp_path, l
     assert f"train.py:{number}" in found[fault]["evidence"][0]
 
 
+LOOP = """
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell, self.out = torch.nn.RNNCell(1, 8), torch.nn.Linear(8, 8)
+
+    def forward(self, x):
+        h = torch.zeros(len(x), 8)
+        for t in range(x.size(1)):
+            h = self.cell(x[:, t : t + 1], h)
+        return self.out(h)
+"""
+
+
+@pytest.mark.torch
+def test_a_loop_over_time_in_python_is_found_with_its_line(pitstop, tmp_path):
+    source = PROGRAM.format(before=LOOP, dtype="").replace("model = torch.nn.Sequential(", "model = Net()\n(")
+    found = faults(
+        pitstop, tmp_path, source.replace("torch.randn(256, 64)", "torch.randn(16, 64)").replace("(256,)", "(16,)")
+    )
+    assert set(found) == {"python-loop-in-model"}
+    assert "train.py:13" in found["python-loop-in-model"]["next_action"]
+
+
 @pytest.mark.torch
 def test_tensors_in_memory_behind_a_loader_are_found_and_workers_are_not_advised(pitstop, tmp_path):
     """One thread and large batches: taking hundreds of samples one by one outweighs the model under any load."""

@@ -7,11 +7,15 @@ from pitstop.diagnose.findings import find_faults
 from pitstop.diagnose.rules import RULES
 from pitstop.records import CATEGORIES, Evidence, Ledger, Site
 from pitstop.records.evidence import (
+    BackwardSighting,
     CallSighting,
+    DenormalSighting,
     EnvironmentSighting,
     ForwardSighting,
+    GraphBreak,
     LoaderSighting,
     OptimizerSighting,
+    Recompile,
 )
 from pitstop.records.run import MemorySample, TreeUsage
 
@@ -86,13 +90,19 @@ FORWARD = ForwardSighting(
     num_rnn=0,
     sparse_embedding=False,
     input_shapes=((8, 3, 96, 96),),
-    channels_last=False,
+    channels_last=True,
     compiled=False,
     autocast=None,
     traced=False,
 )
+BACKWARD = BackwardSighting(id=1, stack=at(32), create_graph=False, retain_graph=False, operations=100, parameters=10)
 HEALTHY = Evidence(
-    project_root="/home/me", environment=ENVIRONMENT, loaders=(LOADER,), optimizers=(OPTIMIZER,), forwards=(FORWARD,)
+    project_root="/home/me",
+    environment=ENVIRONMENT,
+    loaders=(LOADER,),
+    optimizers=(OPTIMIZER,),
+    forwards=(FORWARD,),
+    backwards=(BACKWARD,),
 )
 USUAL = ledger(data_wait=0.03, backward=0.4, optimizer=0.06, evaluation=0.1, checkpoint=0.01, gc=0.01, python=0.02)
 
@@ -137,6 +147,40 @@ def calling(function: str, *, share: float, per_step: float = 1.0, line: int = 5
     return msgspec.structs.replace(HEALTHY, calls=(call,))
 
 
+def seen(**kinds) -> Evidence:
+    """The healthy program with other sightings of some kinds."""
+    return msgspec.structs.replace(HEALTHY, **kinds)
+
+
+def looping(operations: int, parameters: int) -> Evidence:
+    backward = msgspec.structs.replace(BACKWARD, operations=operations, parameters=parameters)
+    return seen(backwards=(backward,))
+
+
+def tiny(of: str, denormal: int) -> Evidence:
+    return seen(denormals=(DenormalSighting(of=of, step=1024, numbers=1000, denormal=denormal),))
+
+
+def on_gpu(*, deterministic: bool) -> Evidence:
+    return with_environment(deterministic=deterministic, cuda=True, device_names=("NVIDIA H200",))
+
+
+def in_float32(*flags: str, **forward) -> Evidence:
+    fields = {"num_parameters": 1_000_000, **forward}
+    return msgspec.structs.replace(
+        with_environment(cpu_flags=flags), forwards=(msgspec.structs.replace(FORWARD, **fields),)
+    )
+
+
+def broken(line: int, path: str = "/home/me/net.py") -> Evidence:
+    place = (Site(path=path, line=line),)
+    return seen(graph_breaks=(GraphBreak(id=1, stack=place, reason="call of print", count=2),))
+
+
+def compiled_again(count: int) -> Evidence:
+    return seen(recompiles=(Recompile(id=1, stack=at(60), reason="k == 0.3", count=count),))
+
+
 TENSORS = "torch.utils.data.dataset.TensorDataset"
 CASES = (
     ("loader-in-main-process", with_loader(num_workers=0), ledger(data_wait=0.5), 0.0, 2.0, "train.py:10"),
@@ -175,6 +219,27 @@ CASES = (
         1.25,
         "SummaryWriter.add_scalar is called 40 times per step at /home/me/train.py:50",
     ),
+    (
+        "python-loop-in-model",
+        looping(2000, 10),
+        ledger(backward=0.4, python=0.2),
+        0.0,
+        5.0,
+        "2000 operations on 10 parameter tensors",
+    ),
+    ("deterministic-algorithms", on_gpu(deterministic=True), ledger(python=0.5), 0.0, 2.0, "NVIDIA H200"),
+    ("graph-breaks", broken(7), ledger(python=0.5), 0.0, 2.0, "/home/me/net.py:7"),
+    ("recompiles", compiled_again(3), ledger(compile=0.2), 0.0, 1.25, "k == 0.3"),
+    ("denormal-numbers", tiny("gradients", 500), ledger(python=0.2), 0.0, 5.0, "50.0% of 1000 numbers"),
+    (
+        "float32-on-bf16-processor",
+        in_float32("avx512_bf16"),
+        ledger(python=0.2),
+        0.0,
+        1 / 0.6,
+        "train.py:30",
+    ),
+    ("images-channels-first", with_forward(channels_last=False), ledger(python=0.2), 0.0, 1 / 0.6, "train.py:30"),
     ("tracer-attached", with_environment(tracer="bdb.Bdb"), USUAL, 0.0, float("inf"), "bdb.Bdb"),
 )
 
@@ -207,6 +272,30 @@ def test_a_fault_is_found_with_its_ceiling_and_where_it_shows(case):
         (with_environment(intra_op_threads=64, cuda=True), USUAL),
         (with_forward(parameter_dtypes=("torch.float64",), training=False), USUAL),
         (with_optimizer(fused=None), USUAL),
+        (looping(1500, 100), USUAL),  # a deep model: each parameter is used a few times
+        (looping(180, 2), USUAL),
+        (looping(2000, 10), ledger(wall_s=2000, backward=0.4)),  # shared weights, but each operation computes for long
+        (looping(2000, 10), ledger(data_wait=0.75)),
+        (on_gpu(deterministic=False), USUAL),
+        (with_environment(deterministic=True), USUAL),  # on a CPU it costs next to nothing
+        (broken(7, path="/venv/lib/python3.11/site-packages/transformers/cache.py"), USUAL),
+        (broken(7), ledger(data_wait=0.75)),
+        (compiled_again(1), USUAL),
+        (compiled_again(7), USUAL),
+        (tiny("gradients", 5), USUAL),
+        (tiny("optimizer state", 500), ledger(optimizer=0.03)),
+        (msgspec.structs.replace(tiny("gradients", 500), environment=None), USUAL),
+        (in_float32(), USUAL),
+        (in_float32("avx512_vnni"), USUAL),
+        (in_float32("avx512_bf16", autocast="bfloat16"), USUAL),
+        (in_float32("avx512_bf16", num_parameters=500), USUAL),
+        (in_float32("avx512_bf16", device="cuda:0"), USUAL),
+        (in_float32("avx512_bf16"), ledger(wall_s=10)),  # small operations: calling them is what takes time
+        (with_forward(channels_last=False), ledger(wall_s=10)),
+        (with_forward(channels_last=False, num_conv=0), USUAL),
+        (with_forward(channels_last=False, compiled=True), USUAL),
+        (with_forward(channels_last=False, input_shapes=((8, 1, 28, 28),)), USUAL),
+        (with_forward(channels_last=False, training=False), USUAL),
         (calling("gc.collect", share=0.005), USUAL),
         (calling("gc.collect", share=0.2, per_step=0.01), USUAL),
         (calling("torch.cuda.empty_cache", share=0.001), USUAL),
@@ -226,6 +315,40 @@ def test_a_short_throttling_is_none():
 
 def test_one_full_collection_in_a_short_run_is_no_habit():
     assert faults(HEALTHY, ledger(wall_s=4, gc=0.2)) == ()
+
+
+def test_denormals_that_are_flushed_are_none():
+    flushed = msgspec.structs.replace(
+        tiny("gradients", 500), environment=msgspec.structs.replace(ENVIRONMENT, flushes_denormals=True)
+    )
+    assert faults(flushed, ledger(python=0.2)) == ()
+
+
+def test_denormals_in_the_optimizers_state_slow_down_the_optimizer_only():
+    (found,) = faults(tiny("optimizer state", 500), ledger(optimizer=0.2))
+    assert found.ceiling_speedup == pytest.approx(1.25)
+    assert found.treatments == ("flush-denormal",)
+
+
+def test_a_function_that_is_compiled_to_the_limit_runs_uncompiled_from_then_on():
+    (found,) = faults(compiled_again(9), ledger(python=0.5))
+    assert (found.fault, found.confidence) == ("recompiles", "low")
+    assert found.ceiling_speedup == pytest.approx(2.0)
+
+
+def test_several_micro_steps_have_as_many_times_the_operations():
+    many = find_faults(looping(2000, 10), ledger(wall_s=1000), frozenset({1}), usage(), micro_steps=16)
+    assert [one.fault for one in many] == ["python-loop-in-model"]
+    assert find_faults(looping(2000, 10), ledger(wall_s=1000), frozenset({1}), usage(), micro_steps=1) == ()
+
+
+def test_a_loop_is_blamed_on_the_hottest_line_of_the_forward():
+    samples = (
+        ("forward|/home/me/net.py:12 Net.forward > modules/rnn.py forward", 80),
+        ("backward|/home/me/a.py:1 f", 90),
+    )
+    found = find_faults(looping(2000, 10), ledger(backward=0.4), frozenset({1}), usage(), stack_samples=samples)
+    assert "/home/me/net.py:12" in found[0].next_action
 
 
 def test_logging_that_only_samples_show_is_blamed_on_their_hottest_line():

@@ -8,7 +8,7 @@ import pytest
 
 from pitstop.messages import say
 from pitstop.messages.catalogue import texts
-from pitstop.records import AnomalySighting, CallSighting, CannotApply, Site
+from pitstop.records import AnomalySighting, CallSighting, CannotApply, DenormalSighting, Site
 from pitstop.treat import TREATMENTS, CannotEdit, build_change, propose_all, treatment_named
 from treat.golden import NAMES, answers_of, read_expected, view_of
 
@@ -50,7 +50,12 @@ def test_it_speaks_both_languages(treatment):
 def test_some_case_shows_it_refused_and_some_case_shows_its_edit(treatment):
     together = "".join(map(read_expected, NAMES))
     assert f"cannot {treatment.name}:" in together or treatment.name in ("compile", "threads")
-    assert f"can {treatment.name}" in together or treatment.name in ("pin-memory", "gc-freeze", "empty-cache-off")
+    assert f"can {treatment.name}" in together or treatment.name in (
+        "pin-memory",
+        "gc-freeze",
+        "empty-cache-off",
+        "flush-denormal",
+    )
 
 
 def test_names_are_unique_and_asked_for_by_name():
@@ -267,6 +272,43 @@ def test_a_call_that_is_no_statement_of_the_program_stays(line, reason):
 )
 def test_a_call_that_is_rare_or_costs_nothing_stays(name, view):
     assert isinstance(treatment_named(name).propose(view), CannotApply)
+
+
+def with_denormals(source: str, *, denormal: int = 500, flushes: bool = False):
+    view = view_of("vae")
+    seen = DenormalSighting(of="gradients", step=1024, numbers=1000, denormal=denormal)
+    environment = msgspec.structs.replace(view.evidence.environment, script="/case/x.py", flushes_denormals=flushes)
+    return msgspec.structs.replace(
+        view,
+        sources={"/case/x.py": source},
+        evidence=msgspec.structs.replace(view.evidence, denormals=(seen,), environment=environment),
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "edited"),
+    [
+        ("import torch\n\nmain()\n", "import torch\n\ntorch.set_flush_denormal(True)\n\nmain()\n"),
+        ("import torch as th\nmain()\n", "import torch as th\n\nth.set_flush_denormal(True)\nmain()\n"),
+        (
+            "from torch import nn\nmain()\n",
+            "import torch\nfrom torch import nn\n\ntorch.set_flush_denormal(True)\nmain()\n",
+        ),
+        ("import torch\ntorch.set_flush_denormal(False)\n", "import torch\ntorch.set_flush_denormal(True)\n"),
+    ],
+)
+def test_denormals_are_flushed_before_any_operation(source, edited):
+    view = with_denormals(source)
+    (text,) = build_change(treatment_named("flush-denormal").propose(view), view).files.values()
+    assert text == edited
+
+
+def test_denormals_are_flushed_only_where_they_are():
+    few = treatment_named("flush-denormal").propose(with_denormals("import torch\n", denormal=0))
+    already = treatment_named("flush-denormal").propose(with_denormals("import torch\n", flushes=True))
+    assert isinstance(few, CannotApply)
+    assert isinstance(already, CannotApply)
+    assert few.reason != already.reason
 
 
 def test_autocast_names_the_device_of_the_model():

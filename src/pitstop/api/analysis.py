@@ -15,6 +15,7 @@ from pitstop.records import CATEGORIES, LOGGING_GAP, Ledger, Run, Steps
 from pitstop.records.results import (
     SCHEMA,
     BaselineMemory,
+    Finding,
     NotMeasured,
     Overhead,
     ProfileResult,
@@ -84,15 +85,27 @@ def profile_result(analysis: Analysis, *, run_folder: str | None, wall_s: float)
         ),
         utilisation=_utilisation(run, steps),
         ledger=shares,
-        findings=find_faults(run.evidence, ledger, analysis.train_loaders, run.usage, stack_samples=run.stack_samples)
-        if ledger
-        else (),
+        findings=_findings(analysis),
         not_measured=tuple(not_measured),
         overhead=Overhead(per_step_ns=None, share=None),  # see _not_measured
         step_times_ns=_step_times(steps) if steps else (),
         hot=_hot(run),
         run_folder=run_folder,
         wall_s=wall_s,
+    )
+
+
+def _findings(analysis: Analysis) -> tuple[Finding, ...]:
+    run, steps = analysis.run, analysis.steps
+    if analysis.ledger is None or steps is None:
+        return ()
+    return find_faults(
+        run.evidence,
+        analysis.ledger,
+        analysis.train_loaders,
+        run.usage,
+        stack_samples=run.stack_samples,
+        micro_steps=steps.micro_steps,
     )
 
 

@@ -14,10 +14,16 @@ def find_faults(
     usage: TreeUsage,
     *,
     stack_samples: tuple[tuple[str, int], ...] = (),
+    micro_steps: int = 1,
 ) -> tuple[Finding, ...]:
     """Return the findings of every registered rule, ranked by ceiling."""
     facts = Facts(
-        evidence=evidence, ledger=ledger, train_loaders=train_loaders, usage=usage, stack_samples=stack_samples
+        evidence=evidence,
+        ledger=ledger,
+        train_loaders=train_loaders,
+        usage=usage,
+        stack_samples=stack_samples,
+        micro_steps=micro_steps,
     )
     found = [finding for rule in RULES if (finding := rule.find(facts)) is not None]
     return tuple(sorted(found, key=lambda finding: (-finding.ceiling_speedup, finding.fault)))

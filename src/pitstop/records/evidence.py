@@ -12,14 +12,17 @@ __all__ = [
     "ArgparseOption",
     "BackwardSighting",
     "CallSighting",
+    "DenormalSighting",
     "DrainedLoader",
     "EnvironmentSighting",
     "Evidence",
     "ForwardSighting",
+    "GraphBreak",
     "LoaderSighting",
     "ModuleNames",
     "OptimizerSighting",
     "ProbeFault",
+    "Recompile",
     "Sighting",
     "Site",
 ]
@@ -104,6 +107,10 @@ class BackwardSighting(msgspec.Struct, frozen=True, kw_only=True, tag="backward"
     stack: tuple[Site, ...]
     create_graph: bool  # double backward
     retain_graph: bool
+    operations: int | None = (
+        None  # differentiable ones behind the loss; None where it has no graph or one too large to walk
+    )
+    parameters: int | None = None  # tensors at the leaves of that graph
 
 
 class AnomalySighting(msgspec.Struct, frozen=True, kw_only=True, tag="anomaly", tag_field="kind"):
@@ -133,6 +140,33 @@ class CallSighting(msgspec.Struct, frozen=True, kw_only=True, tag="calls", tag_f
     def step_ns(self) -> float:
         """Nanoseconds per step."""
         return self.total_ns / self.steps
+
+
+class GraphBreak(msgspec.Struct, frozen=True, kw_only=True, tag="graph_break", tag_field="kind"):
+    """A place at which torch.compile ended a graph, and its reason in one line; `stack` holds that place only."""
+
+    id: int
+    stack: tuple[Site, ...]
+    reason: str
+    count: int  # compilations that met it
+
+
+class Recompile(msgspec.Struct, frozen=True, kw_only=True, tag="recompile", tag_field="kind"):
+    """A function that torch.compile compiled again: the last guard that failed, and how many did."""
+
+    id: int
+    stack: tuple[Site, ...]
+    reason: str
+    count: int
+
+
+class DenormalSighting(msgspec.Struct, frozen=True, kw_only=True, tag="denormals", tag_field="kind"):
+    """How many of some numbers read after so many steps were denormal."""
+
+    of: str  # "parameters", "gradients" or "optimizer state"
+    step: int
+    numbers: int
+    denormal: int
 
 
 class ArgparseOption(msgspec.Struct, frozen=True, kw_only=True, tag="argparse", tag_field="kind"):
@@ -169,6 +203,13 @@ class EnvironmentSighting(msgspec.Struct, frozen=True, kw_only=True, tag="enviro
     page_faults_per_step: float | None = None  # of this process, served without reading; None before they were counted
     anomaly_detection: bool = False  # torch.autograd's
     tracer: str | None = None  # what sys.settrace or sys.setprofile of the training thread calls
+    deterministic: bool = False  # torch.use_deterministic_algorithms
+    cudnn_benchmark: bool | None = None  # None: this torch does not say
+    cudnn_deterministic: bool | None = None
+    allow_tf32: bool | None = None
+    matmul_precision: str | None = None  # "highest", "high" or "medium"
+    flushes_denormals: bool | None = None
+    cpu_flags: tuple[str, ...] = ()  # features for lower precision, as /proc/cpuinfo names them
     huge_pages: str | None = (
         None  # the kernel's transparent huge pages: "always", "madvise" or "never"; None if not known
     )
@@ -203,6 +244,9 @@ Sighting = (
     | BackwardSighting
     | AnomalySighting
     | CallSighting
+    | GraphBreak
+    | Recompile
+    | DenormalSighting
     | ArgparseOption
     | EnvironmentSighting
     | DrainedLoader
@@ -222,6 +266,9 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     backwards: tuple[BackwardSighting, ...] = ()
     anomalies: tuple[AnomalySighting, ...] = ()
     calls: tuple[CallSighting, ...] = ()
+    graph_breaks: tuple[GraphBreak, ...] = ()
+    recompiles: tuple[Recompile, ...] = ()
+    denormals: tuple[DenormalSighting, ...] = ()
     options: tuple[ArgparseOption, ...] = ()
     drained: tuple[DrainedLoader, ...] = ()  # of a run that an intervention asked for
     faults: tuple[ProbeFault, ...] = ()

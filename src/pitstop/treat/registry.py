@@ -5,6 +5,7 @@ from pitstop.treat.bf16_autocast import Bf16Autocast
 from pitstop.treat.channels_last import ChannelsLast
 from pitstop.treat.compile_model import Compile
 from pitstop.treat.contract import Treatment
+from pitstop.treat.flush_denormal import FlushDenormal
 from pitstop.treat.fused_optimizer import FusedOptimizer
 from pitstop.treat.gc_freeze import GcFreeze
 from pitstop.treat.loader_workers import LoaderWorkers
@@ -28,6 +29,7 @@ TREATMENTS: tuple[Treatment, ...] = (
     GcFreeze(),
     GcCollectOff(),
     EmptyCacheOff(),
+    FlushDenormal(),
 )
 
 

@@ -21,6 +21,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     train_loaders: frozenset[int]
     usage: TreeUsage
     stack_samples: tuple[tuple[str, int], ...] = ()
+    micro_steps: int = 1  # backwards per step
 
     @property
     def step_ns(self) -> float:

@@ -9,6 +9,7 @@ from _thread import get_ident
 
 from ..recorder import BACKWARD, GRADIENTS
 from ..step_clock import GRADIENT_CALL
+from .graph_size import graph_size
 from .hooked import BACKWARD_RUNS
 
 
@@ -31,7 +32,7 @@ def _watch_backward(hooked):
         if is_compiling() or BACKWARD_RUNS in busy:
             return original(tensors, grad_tensors, retain_graph, create_graph, *args, **kwargs)
         if looking.open:
-            look(retain_graph, create_graph)
+            look(tensors, retain_graph, create_graph)
         was_busy = ident in busy
         busy.add(ident)
         busy.add(BACKWARD_RUNS)
@@ -109,14 +110,22 @@ def _make_look(hooked):
     session, looking, environment = hooked.session, hooked.looking, hooked.environment
     seen = [0]
 
-    def look(retain_graph, create_graph):
+    def look(tensors, retain_graph, create_graph):
         try:
             environment.used()  # a program of plain functions and tensors makes no module, optimizer or loader before
             if looking.is_new("backward"):
                 seen[0] += 1
                 keeps = bool(create_graph if retain_graph is None else retain_graph)
+                loss = tensors[0] if isinstance(tensors, (list, tuple)) and len(tensors) == 1 else tensors
+                operations, parameters = graph_size(loss)
                 session.sightings.write(
-                    "backward", id=seen[0], stack=looking.stack(), create_graph=bool(create_graph), retain_graph=keeps
+                    "backward",
+                    id=seen[0],
+                    stack=looking.stack(),
+                    create_graph=bool(create_graph),
+                    retain_graph=keeps,
+                    operations=operations,
+                    parameters=parameters,
                 )
         except Exception as error:
             session.fault("look at backward", error)

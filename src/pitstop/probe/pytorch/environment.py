@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from ..processes import command_line
+from . import backends
 
 _AGAIN_AFTER_STEPS = 3
 _FAULTS_OVER_STEPS = 5  # counted once the first steps have filled the caches
@@ -81,6 +82,7 @@ def describe(torch):
         "tracer": _tracer(),
         "allocator": _allocator(),
         "huge_pages": _huge_pages(),
+        **backends.describe(torch),
         "allocator_settings": sorted(name for name in os.environ if _tunes_malloc(name)),
     }
 

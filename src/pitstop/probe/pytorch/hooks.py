@@ -1,7 +1,19 @@
 """Installs the hooks that a mode asks for, each in its own file. One that cannot be installed does not keep out the others."""
 
 from .. import collector
-from . import anomalies, backwards, calls, checkpoints, compilations, interventions, loaders, modules, optimizers
+from . import (
+    anomalies,
+    backwards,
+    calls,
+    checkpoints,
+    compilations,
+    denormals,
+    dynamo_reasons,
+    interventions,
+    loaders,
+    modules,
+    optimizers,
+)
 from .bursts import Bursts
 from .environment import Environment
 from .hooked import Hooked
@@ -20,7 +32,7 @@ def install(torch, session):
         compilations.install,
     ]
     if session.mode == "profile":
-        parts += [checkpoints.install, anomalies.install, calls.install]
+        parts += [checkpoints.install, anomalies.install, calls.install, denormals.install, dynamo_reasons.install]
         collector.install(session)
         session.sample(hooked.categories)
         hooked.bursts = Bursts(hooked)

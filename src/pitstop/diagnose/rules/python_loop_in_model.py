@@ -1,0 +1,67 @@
+"""T39: the model is a loop in Python over many small operations, and calling them takes longer than what they compute."""
+
+from pitstop.diagnose.rules.contract import Facts, Rule, finding, place
+from pitstop.diagnose.rules.operations import largest_backward, operation_ns
+from pitstop.messages import Text
+from pitstop.records.results import Finding
+
+__all__ = ["RULE"]
+
+_MIN_SHARE = 0.3
+# Calls per parameter tensor. A transformer's layer has 5, a convolutional net 2 (counted with torch 2.13); a recurrent cell called for 50
+# time steps has 125: the same parameters again and again.
+_MIN_REPEATS = 20
+_MIN_OPERATIONS = 200
+# Forward and backward of an operation that computes next to nothing take 10 to 40 us in eager mode, however fast the device
+# (the dispatcher, a node of autograd, an allocation), more on a busy machine: above this, most of the time is arithmetic.
+_SMALL_NS = 150_000
+
+_EVIDENCE = Text(
+    en="{operations} operations on {parameters} parameter tensors behind one backward at {backward}: {each:.0f} us each, forward and backward "
+    "together, which are {share:.1%} of the step (ledger); most stack samples of the forward are at {where}",
+    zh="{backward} 处的一次反向背后有 {operations} 个操作、{parameters} 个参数张量：每个操作前向加反向 {each:.0f} 微秒，"
+    "合计占每步 {share:.1%}（账本）；前向的调用栈采样大多在 {where}",
+)
+
+
+def _find(facts: Facts) -> Finding | None:
+    backward, each_ns = largest_backward(facts), operation_ns(facts)
+    share = facts.share("forward", "backward")
+    if backward is None or each_ns is None or share < _MIN_SHARE:
+        return None
+    operations, parameters = backward.operations or 0, max(1, backward.parameters or 0)
+    if operations < max(_MIN_OPERATIONS, _MIN_REPEATS * parameters) or each_ns > _SMALL_NS:
+        return None
+    called = place(backward.stack, otherwise="?")
+    where = facts.hottest("forward") or called
+    return finding(
+        RULE,
+        share=share,
+        evidence=_EVIDENCE.say(
+            operations=operations,
+            parameters=parameters,
+            backward=called,
+            each=each_ns / 1000,
+            share=share,
+            where=where,
+        ),
+        confidence="medium",
+        treatments=("compile",),
+        where=where,
+    )
+
+
+RULE = Rule(
+    fault="python-loop-in-model",
+    catalogue=("T39",),
+    layer="model",
+    title=Text(
+        en="The model loops in Python over many small operations: calling them takes most of {share:.0%} of each step",
+        zh="模型在 Python 中循环执行大量小操作：每步 {share:.0%} 的时间主要花在调用上",
+    ),
+    next_action=Text(
+        en="One operation for the whole loop at {where}: nn.LSTM for LSTMCell, a batched matmul, cumsum, unfold; else torch.compile",
+        zh="用一个操作代替 {where} 处的循环：用 nn.LSTM 代替 LSTMCell，用批量 matmul、cumsum、unfold；否则用 torch.compile",
+    ),
+    find=_find,
+)

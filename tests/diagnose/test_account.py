@@ -137,7 +137,7 @@ def test_categories_sum_to_the_whole_for_any_events(raw, named, logs):
     events = events_from(raw)
     steps = find_steps(events)
     assert steps is not None
-    ledger = account(events, steps, named_gap_share=named, logging_gap_share=logs * (1 - named))
+    ledger = account(events, steps, gap_shares={"python": named, "logging": logs * (1 - named)})
     assert set(ledger.categories_ns) == set(CATEGORIES)
     assert sum(ledger.categories_ns.values()) == ledger.wall_ns
     assert all(value >= 0 for value in ledger.categories_ns.values())
@@ -172,7 +172,7 @@ def test_gaps_in_libraries_that_log_and_their_timed_calls_are_logging():
     steps = find_steps(events)
     assert steps is not None
     plain = account(events, steps)
-    logs = account(events, steps, named_gap_share=0.5, logging_gap_share=0.25)
+    logs = account(events, steps, gap_shares={"python": 0.5, "logging": 0.25})
     gap = plain.categories_ns["unknown"]
     assert gap > 0
     assert logs.categories_ns["logging"] == pytest.approx(gap / 4, abs=1)
@@ -184,7 +184,7 @@ def test_gaps_in_libraries_that_log_and_their_timed_calls_are_logging():
 def test_shares_of_more_than_the_gaps_are_refused():
     steps = Steps(clock="optimizer", start_ns=0, ends_ns=(1,), samples=(0,))
     with pytest.raises(ValueError, match="together"):
-        account(plain_loop(10), steps, named_gap_share=0.75, logging_gap_share=0.5)
+        account(plain_loop(10), steps, gap_shares={"sync": 0.75, "logging": 0.5})
 
 
 def test_a_share_outside_zero_to_one_is_refused():

@@ -249,7 +249,7 @@ def test_a_healthy_program_gets_none():
 
 
 def test_every_rule_has_a_case():
-    assert {case[0] for case in CASES} == {rule.fault for rule in RULES}
+    assert {"blocking-reads", *(case[0] for case in CASES)} == {rule.fault for rule in RULES}
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])
@@ -315,6 +315,29 @@ def test_a_short_throttling_is_none():
 
 def test_one_full_collection_in_a_short_run_is_no_habit():
     assert faults(HEALTHY, ledger(wall_s=4, gc=0.2)) == ()
+
+
+READS = (("python/sync|/home/me/train.py:70 main", 80), ("python|/home/me/train.py:71 main", 90))
+
+
+def reading(evidence: Evidence, *, sync: float, samples=READS):
+    return find_faults(evidence, ledger(sync=sync), frozenset({1}), usage(), stack_samples=samples)
+
+
+def test_reads_from_a_device_are_found_with_their_line():
+    (found,) = reading(with_environment(cuda=True), sync=0.2)
+    assert (found.fault, found.confidence) == ("blocking-reads", "low")
+    assert found.ceiling_speedup == pytest.approx(1.25)
+    assert "/home/me/train.py:70" in found.evidence[0]
+
+
+def test_reads_that_cost_nothing_are_none():
+    assert reading(HEALTHY, sync=0.2) == ()  # on a CPU there is nothing to wait for
+    assert reading(with_environment(cuda=True), sync=0.02) == ()
+    assert reading(with_environment(cuda=True), sync=0.2, samples=()) == ()
+    waits = calling("torch.cuda.synchronize", share=0.2)
+    waits = msgspec.structs.replace(waits, environment=with_environment(cuda=True).environment)
+    assert [one.fault for one in reading(waits, sync=0.21)] == ["synchronized-each-step"]
 
 
 def test_denormals_that_are_flushed_are_none():

@@ -8,7 +8,8 @@ import pytest
 
 from pitstop.probe.loggers import is_logging, prints
 from pitstop.probe.sampler import LOGS, Sampler
-from pitstop.records import LOGGING_GAP
+from pitstop.probe.waits import HOST_TO_DEVICE, SYNC
+from pitstop.records import GAP_CATEGORIES
 
 
 @pytest.mark.parametrize(
@@ -68,4 +69,4 @@ def test_a_sample_inside_a_library_that_logs_says_so(tmp_path):
 
 
 def test_both_sides_call_it_the_same():
-    assert LOGS == LOGGING_GAP
+    assert set(GAP_CATEGORIES) == {LOGS, SYNC, HOST_TO_DEVICE}

@@ -2,6 +2,7 @@
 
 import itertools
 import statistics
+from collections import Counter
 
 import msgspec
 
@@ -11,7 +12,7 @@ from pitstop.diagnose.loaders import training_loaders
 from pitstop.diagnose.pauses import find_pauses, is_inside
 from pitstop.diagnose.steps import find_steps, steps_per_epoch
 from pitstop.messages import say
-from pitstop.records import CATEGORIES, LOGGING_GAP, Ledger, Run, Steps
+from pitstop.records import CATEGORIES, GAP_CATEGORIES, Category, Ledger, Run, Steps
 from pitstop.records.results import (
     SCHEMA,
     BaselineMemory,
@@ -53,7 +54,7 @@ def analyse(run: Run) -> Analysis:
     return Analysis(
         run=run,
         steps=steps,
-        ledger=account(events, steps, **_gap_shares(run)),
+        ledger=account(events, steps, gap_shares=_gap_shares(run)),
         train_loaders=loaders,
         epoch_steps=steps_per_epoch(steps, run.evidence, loaders),
     )
@@ -151,17 +152,27 @@ def _utilisation(run: Run, steps: Steps | None) -> dict[str, object]:
     return {"cpu": mean, "cpus": cpus, "timeline": timeline, "throttled_ns": run.usage.throttled_ns}
 
 
-def _gap_shares(run: Run) -> dict[str, float]:
-    """Share of the stack samples outside all events that fell in libraries that log, and in other frames with a name."""
+def _gap_shares(run: Run) -> dict[Category, float]:
+    """Shares of the stack samples outside all events by what they are; what has no name is left out."""
     gaps = [(where.partition("|"), count) for where, count in run.stack_samples if where.startswith("python")]
     total = sum(count for _where, count in gaps)
-    logs = sum(count for (category, _, _), count in gaps if category == LOGGING_GAP)
-    named = sum(count for (category, _, where), count in gaps if category != LOGGING_GAP and not where.startswith("?"))
-    return {"named_gap_share": named / total, "logging_gap_share": logs / total} if total else {}
+    if not total:
+        return {}
+    counts: Counter[Category] = Counter()
+    for (category, _, where), count in gaps:
+        if category in GAP_CATEGORIES:
+            counts[GAP_CATEGORIES[category]] += count
+        elif not where.startswith("?"):
+            counts["python"] += count
+    return {category: count / total for category, count in counts.items()}
 
 
 def _hot(run: Run) -> tuple[Shadow, ...]:
-    samples = [(where.replace(LOGGING_GAP + "|", "logging|", 1), count) for where, count in run.stack_samples]
+    samples = [
+        (f"{GAP_CATEGORIES[category]}|{place}", count) if category in GAP_CATEGORIES else (where, count)
+        for where, count in run.stack_samples
+        for category, _, place in [where.partition("|")]
+    ]
     total = sum(count for _where, count in samples)
     ranked = sorted(samples, key=lambda item: (-item[1], item[0]))
     return tuple(Shadow(where=where, share=count / total) for where, count in ranked[:_HOT_PLACES] if total)

@@ -2,12 +2,12 @@
 
 Per instant the innermost open event of the training thread decides; inside an evaluation phase everything but checkpoints,
 compiling and garbage collection is evaluation; the time from the end of a forward to the start of its backward is the loss and belongs to
-`forward`; what no event covers is `logging` or `python` as far as stack samples name such frames there, and `unknown` otherwise. Where the
-probe paused (`pitstop.diagnose.pauses`), what no event covers is made up as the plain steps around are.
+`forward`; what no event covers is what stack samples name there (`python`, `logging`, `sync`, ...), and `unknown` otherwise. Where the probe
+paused (`pitstop.diagnose.pauses`), what no event covers is made up as the plain steps around are.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from pitstop.diagnose.loaders import training_loaders
@@ -49,19 +49,21 @@ class _Span(NamedTuple):
 
 
 def account(
-    events: Sequence[Event], steps: Steps, *, named_gap_share: float = 0.0, logging_gap_share: float = 0.0
+    events: Sequence[Event],
+    steps: Steps,
+    *,
+    named_gap_share: float = 0.0,
+    gap_shares: Mapping[Category, float] | None = None,
 ) -> Ledger:
     """Return the ledger of the steady steps (from the end of warm-up to the end of the last step).
 
-    `named_gap_share`, 0 to 1: the share of stack samples taken outside all events that lie in known frames;
-    `logging_gap_share`: that of those in libraries that log, which are not counted among the former.
+    `gap_shares`, 0 to 1: of the stack samples taken outside all events, what share is of which category, the rest having no name.
+    `named_gap_share`: the same where it is all "python".
     The categories sum to the wall time exactly; event order does not matter; times may be shifted and scaled.
     """
-    for name, share in (("named_gap_share", named_gap_share), ("logging_gap_share", logging_gap_share)):
-        if not 0.0 <= share <= 1.0:
-            raise ValueError(f"{name} is {share}, not between 0 and 1")
-    if named_gap_share + logging_gap_share > 1.0 + 1e-9:
-        raise ValueError(f"gap shares are {named_gap_share} and {logging_gap_share}, more than 1 together")
+    shares: Mapping[Category, float] = {"python": named_gap_share, **(gap_shares or {})}
+    if not all(0.0 <= share <= 1.0 for share in shares.values()) or sum(shares.values()) > 1.0 + 1e-9:
+        raise ValueError(f"shares of the gaps are {dict(shares)}, not between 0 and 1 alone and together")
     mine = _of_training(events)
     first = steps.ends_ns[steps.warmup - 1] if steps.warmup else steps.start_ns
     last = steps.ends_ns[-1]
@@ -74,11 +76,12 @@ def account(
     gap += filled.pop("gap", 0) - filled.pop("uncovered", 0)
     for category, amount in filled.items():
         totals[category] += amount
-    logs = round(gap * logging_gap_share)
-    named = min(gap - logs, round(gap * named_gap_share))
-    totals["logging"] += logs
-    totals["python"] += named
-    totals["unknown"] += gap - logs - named
+    left = gap
+    for category, share in shares.items():
+        part = min(left, round(gap * share))
+        totals[category] += part
+        left -= part
+    totals["unknown"] += left
     return Ledger(wall_ns=last - first, steps=steps.count - steps.warmup, categories_ns=totals)
 
 

@@ -13,11 +13,16 @@ from typing import Any
 
 from .loggers import is_logging, prints
 from .sites import absolute, is_users
+from .waits import what_waits
 
 _OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
 MAX_PLACES = 20_000
 LOGS = "python/logging"  # in no event, but in a library that logs
 _WRITE_EVERY = 200  # samples between two writes, so that kill -9 loses little
+
+
+def _never():
+    return False
 
 
 class Sampler:
@@ -32,6 +37,7 @@ class Sampler:
         self._wake: Any = None
         self._done: Any = None
         self._paused = False
+        self.uses_device = _never  # a question
         self.weight = 1  # of a sample: a burst speaks for the pause before it
 
     def start(self):
@@ -124,13 +130,21 @@ class Sampler:
         if users is None and innermost.f_code.co_filename.startswith(_OWN):
             return  # the probe itself, at the program's start or end
         if category is None:
-            category = "worker" if self._session.is_worker else LOGS if logs else "python"
+            category = self._outside_events(innermost, logs)
         code = innermost.f_code
         key = (category, users, None if users is not None and code is users[0] else code)
         if key in self._counts:
             self._counts[key] += self.weight
         elif len(self._counts) < MAX_PLACES:
             self._counts[key] = self.weight
+
+    def _outside_events(self, innermost, logs):
+        if self._session.is_worker:
+            return "worker"
+        if logs:
+            return LOGS
+        waits = what_waits(innermost.f_code, innermost.f_lasti) if self.uses_device() else None
+        return waits or "python"
 
     def _text(self, key):
         category, users, library = key

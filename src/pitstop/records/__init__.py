@@ -20,15 +20,15 @@ from pitstop.records.evidence import (
     Sighting,
     Site,
 )
-from pitstop.records.run import LOGGING_GAP, EndOfRun, MemorySample, ProcessEvents, Program, Run, TreeUsage
+from pitstop.records.run import GAP_CATEGORIES, EndOfRun, MemorySample, ProcessEvents, Program, Run, TreeUsage
 from pitstop.records.steps import CATEGORIES, Category, Ledger, LoaderRoles, StepClock, Steps
 from pitstop.records.treatments import CannotApply, Change, Numerics, Proposal
 from pitstop.records.verdicts import Gate, Prescription, Trial, TrialOutcome, Verdict, VerdictKind
 
 __all__ = [
     "CATEGORIES",
+    "GAP_CATEGORIES",
     "GRADIENTS",
-    "LOGGING_GAP",
     "AnomalySighting",
     "ArgparseOption",
     "BackwardSighting",

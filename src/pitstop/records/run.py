@@ -4,13 +4,17 @@ import msgspec
 
 from pitstop.records.events import Event
 from pitstop.records.evidence import Evidence
+from pitstop.records.steps import Category
 
-__all__ = ["LOGGING_GAP", "EndOfRun", "MemorySample", "ProcessEvents", "Program", "Run", "TreeUsage"]
+__all__ = ["GAP_CATEGORIES", "EndOfRun", "MemorySample", "ProcessEvents", "Program", "Run", "TreeUsage"]
 
 
-LOGGING_GAP = (
-    "python/logging"  # category of a stack sample: in no event, but in a library that logs (`pitstop.probe.sampler`)
-)
+# Categories of stack samples that lie in no event and yet are known to be more than Python (`pitstop.probe.sampler`).
+GAP_CATEGORIES: dict[str, Category] = {
+    "python/logging": "logging",  # in a library that logs
+    "python/sync": "sync",  # in a call that reads from a device
+    "python/host_to_device": "host_to_device",  # in a call that copies to one
+}
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):

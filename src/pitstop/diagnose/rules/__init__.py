@@ -2,6 +2,7 @@
 
 from pitstop.diagnose.rules import (
     anomaly_detection,
+    blocking_reads,
     caches_emptied_each_step,
     checkpoint_share,
     collections_each_step,
@@ -44,6 +45,7 @@ RULES: tuple[Rule, ...] = (
     collections_each_step.RULE,
     caches_emptied_each_step.RULE,
     synchronized_each_step.RULE,
+    blocking_reads.RULE,
     logging_each_step.RULE,
     python_loop_in_model.RULE,
     deterministic_algorithms.RULE,

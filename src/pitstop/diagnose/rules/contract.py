@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from pitstop.messages import Text
-from pitstop.records import CallSighting, Category, Evidence, Ledger, Site, TreeUsage
+from pitstop.records import GAP_CATEGORIES, CallSighting, Category, Evidence, Ledger, Site, TreeUsage
 from pitstop.records.results import Finding
 
 __all__ = ["Facts", "Rule", "ceiling", "finding", "place"]
@@ -42,7 +42,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
         lines: Counter[str] = Counter()
         for where, count in self.stack_samples:
             category, _, text = where.partition("|")
-            if category in categories and not text.startswith("?"):
+            if not {category, GAP_CATEGORIES.get(category)}.isdisjoint(categories) and not text.startswith("?"):
                 lines[text.split(" ")[0]] += count
         return lines.most_common(1)[0][0] if lines else None
 

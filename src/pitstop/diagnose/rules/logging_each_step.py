@@ -2,7 +2,6 @@
 
 from pitstop.diagnose.rules.contract import Facts, Rule, finding, place
 from pitstop.messages import Text
-from pitstop.records import LOGGING_GAP
 from pitstop.records.results import Finding
 
 __all__ = ["RULE"]
@@ -29,7 +28,7 @@ def _find(facts: Facts) -> Finding | None:
         where = place(most.stack, otherwise=most.function)
         evidence = _CALLS.say(share=share, function=most.function, per_step=most.per_step, where=where)
     else:
-        where = facts.hottest("logging", LOGGING_GAP) or "?"
+        where = facts.hottest("logging") or "?"
         evidence = _SAMPLES.say(share=share, where=where)
     return finding(RULE, share=share, evidence=evidence, confidence="high", where=where)
 

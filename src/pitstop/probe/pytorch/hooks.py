@@ -35,6 +35,8 @@ def install(torch, session):
         parts += [checkpoints.install, anomalies.install, calls.install, denormals.install, dynamo_reasons.install]
         collector.install(session)
         session.sample(hooked.categories)
+        if session.sampler is not None:
+            session.sampler.uses_device = torch.cuda.is_initialized
         hooked.bursts = Bursts(hooked)
     session.on_first_step = hooked.environment.used
     session.forked.append(hooked.forget)

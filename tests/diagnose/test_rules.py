@@ -147,6 +147,9 @@ def calling(function: str, *, share: float, per_step: float = 1.0, line: int = 5
     return msgspec.structs.replace(HEALTHY, calls=(call,))
 
 
+LARGE = 10_000_000  # parameters
+
+
 def seen(**kinds) -> Evidence:
     """The healthy program with other sightings of some kinds."""
     return msgspec.structs.replace(HEALTHY, **kinds)
@@ -166,7 +169,7 @@ def on_gpu(*, deterministic: bool) -> Evidence:
 
 
 def in_float32(*flags: str, **forward) -> Evidence:
-    fields = {"num_parameters": 1_000_000, **forward}
+    fields = {"num_parameters": LARGE, **forward}
     return msgspec.structs.replace(
         with_environment(cpu_flags=flags), forwards=(msgspec.structs.replace(FORWARD, **fields),)
     )
@@ -239,7 +242,14 @@ CASES = (
         1 / 0.6,
         "train.py:30",
     ),
-    ("images-channels-first", with_forward(channels_last=False), ledger(python=0.2), 0.0, 1 / 0.6, "train.py:30"),
+    (
+        "images-channels-first",
+        with_forward(num_parameters=LARGE, channels_last=False),
+        ledger(python=0.2),
+        0.0,
+        1 / 0.6,
+        "train.py:30",
+    ),
     ("tracer-attached", with_environment(tracer="bdb.Bdb"), USUAL, 0.0, float("inf"), "bdb.Bdb"),
 )
 
@@ -291,11 +301,12 @@ def test_a_fault_is_found_with_its_ceiling_and_where_it_shows(case):
         (in_float32("avx512_bf16", num_parameters=500), USUAL),
         (in_float32("avx512_bf16", device="cuda:0"), USUAL),
         (in_float32("avx512_bf16"), ledger(wall_s=10)),  # small operations: calling them is what takes time
-        (with_forward(channels_last=False), ledger(wall_s=10)),
-        (with_forward(channels_last=False, num_conv=0), USUAL),
-        (with_forward(channels_last=False, compiled=True), USUAL),
-        (with_forward(channels_last=False, input_shapes=((8, 1, 28, 28),)), USUAL),
-        (with_forward(channels_last=False, training=False), USUAL),
+        (with_forward(num_parameters=LARGE, channels_last=False), ledger(wall_s=10)),
+        (with_forward(channels_last=False), USUAL),  # little to compute, however long it takes on a busy machine
+        (with_forward(num_parameters=LARGE, channels_last=False, num_conv=0), USUAL),
+        (with_forward(num_parameters=LARGE, channels_last=False, compiled=True), USUAL),
+        (with_forward(num_parameters=LARGE, channels_last=False, input_shapes=((8, 1, 28, 28),)), USUAL),
+        (with_forward(num_parameters=LARGE, channels_last=False, training=False), USUAL),
         (calling("gc.collect", share=0.005), USUAL),
         (calling("gc.collect", share=0.2, per_step=0.01), USUAL),
         (calling("torch.cuda.empty_cache", share=0.001), USUAL),

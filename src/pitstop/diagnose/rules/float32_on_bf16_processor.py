@@ -1,7 +1,7 @@
 """T30 on a CPU: large matrix products and convolutions run in float32 on a processor that is faster in bfloat16."""
 
 from pitstop.diagnose.rules.contract import Facts, Rule, finding, place
-from pitstop.diagnose.rules.operations import operation_ns
+from pitstop.diagnose.rules.operations import MUCH_FLOP, flop_at_least, operation_ns
 from pitstop.messages import Text
 from pitstop.records.results import Finding
 
@@ -9,7 +9,6 @@ __all__ = ["RULE"]
 
 _MIN_SHARE = 0.5
 _LARGE_NS = 200_000  # mean time of an operation: below it, calling operations and memory matter more than arithmetic
-_MIN_PARAMETERS = 10_000
 # avx512_bf16 has twice the products per instruction; amx has sixteen times those of avx512 in float32 (Intel's optimization manual).
 _SAVED = {"amx_bf16": 0.9, "avx512_bf16": 0.5, "bf16": 0.5}
 
@@ -32,7 +31,7 @@ def _find(facts: Facts) -> Finding | None:
         if forward.training
         and forward.autocast is None
         and forward.device.startswith("cpu")
-        and forward.num_parameters >= _MIN_PARAMETERS
+        and flop_at_least(forward) >= MUCH_FLOP
         and {dtype.removeprefix("torch.") for dtype in forward.parameter_dtypes} == {"float32"}
     ]
     if flag is None or not plain:

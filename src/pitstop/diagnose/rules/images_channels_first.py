@@ -1,7 +1,7 @@
 """T29: convolutions get their images with the channels first, and the kernels that compute them want them last."""
 
 from pitstop.diagnose.rules.contract import Facts, Rule, finding, place
-from pitstop.diagnose.rules.operations import operation_ns
+from pitstop.diagnose.rules.operations import MUCH_FLOP, flop_at_least, operation_ns
 from pitstop.messages import Text
 from pitstop.records.results import Finding
 
@@ -26,6 +26,7 @@ def _find(facts: Facts) -> Finding | None:
         for forward in facts.evidence.forwards
         if forward.training
         and forward.num_conv
+        and flop_at_least(forward) >= MUCH_FLOP
         and not forward.channels_last
         and not forward.compiled  # the compiler chooses layouts by itself
         and any(len(shape) == 4 and shape[1] > 1 for shape in forward.input_shapes)

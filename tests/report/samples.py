@@ -6,7 +6,9 @@ from pitstop.records.results import (
     SCHEMA,
     BaselineMemory,
     ConfirmResult,
+    EnvironmentResult,
     Finding,
+    LedgerStretch,
     NotMeasured,
     Overhead,
     Patched,
@@ -116,6 +118,11 @@ def photo_profile() -> ProfileResult:
                 treatments=("loader-workers",),
                 title="The data loader works in the training process: 62 % of each step waits for it",
                 next_action="pitstop tune -- python train.py --data photos --epochs 4",
+                owner="algorithm",
+                rule_of_thumb="Rule of thumb: loading above 30 % of the step is worth a look; here 62 %",
+                picture="One cook who also does the shopping: while ingredients are fetched, the stove is cold",
+                question="Does anything in __getitem__ forbid loading in other processes (open handles, a global state)?",
+                reference="People reported up to 10 times as fast (transformers#20581)",
             ),
             Finding(
                 fault="optimizer-loop",
@@ -145,7 +152,37 @@ def photo_profile() -> ProfileResult:
         ),
         run_folder="/home/ana/photos/.pitstop/runs/20261130-141200-train",
         wall_s=17.9,
+        ledger_timeline=tuple(
+            LedgerStretch(
+                first_step=first,
+                last_step=min(first + 6, 412),
+                shares=photo_shares(0.75 if first < 12 else 0.6 + 0.06 * (first % 3)),
+            )
+            for first in range(1, 413, 7)
+        ),
+        environment=EnvironmentResult(
+            executable="/home/ana/venv/bin/python",
+            processor="AMD EPYC 9B14",
+            processor_features="avx avx2 avx512_bf16 avx512f fma",
+            cpus=2,
+            memory_bytes=8 * GIB,
+            kernel="6.8.0",
+            threads=2,
+            allocator="glibc 2.36",
+            huge_pages="madvise",
+        ),
     )
+
+
+def photo_shares(waiting: float) -> dict:
+    """The ledger of some steps of the photo training."""
+    return {
+        "data_wait": round(waiting, 4),
+        "forward": round(0.38 * (1 - waiting), 4),
+        "backward": round(0.47 * (1 - waiting), 4),
+        "optimizer": round(0.1 * (1 - waiting), 4),
+        "unknown": round(0.05 * (1 - waiting), 4),
+    }
 
 
 def photo_verdicts() -> tuple[VerdictResult, ...]:
@@ -400,12 +437,20 @@ def hostile_tune() -> TuneResult:
                 catalogue=(text,),
                 layer=text,
                 confidence=text,
+                owner=text,
+                rule_of_thumb=text,
+                picture=text,
+                question=text,
+                reference=text,
             )
             for finding in tune.baseline.findings
         ),
         not_measured=(NotMeasured(what=text, why=text),),
         hot=(Shadow(where=text, share=0.5),),
         run_folder=text,
+        environment=EnvironmentResult(
+            executable=text, processor=text, processor_features=text, devices=(text,), kernel=text, allocator=text
+        ),
     )
     gate = Gate(name=text, passed=False, measured=float("nan"), limit=float("inf"), detail=text, power=text)
     return msgspec.structs.replace(

@@ -11,11 +11,14 @@ from pitstop.diagnose.findings import find_faults
 from pitstop.diagnose.loaders import training_loaders
 from pitstop.diagnose.pauses import find_pauses, is_inside
 from pitstop.diagnose.steps import find_steps, steps_per_epoch
+from pitstop.diagnose.timeline import ledger_timeline
+from pitstop.measure.machine import fingerprint, read_machine
 from pitstop.messages import say
 from pitstop.records import CATEGORIES, GAP_CATEGORIES, Category, Ledger, Run, Steps
 from pitstop.records.results import (
     SCHEMA,
     BaselineMemory,
+    EnvironmentResult,
     Finding,
     NotMeasured,
     Overhead,
@@ -93,6 +96,31 @@ def profile_result(analysis: Analysis, *, run_folder: str | None, wall_s: float)
         hot=_hot(run),
         run_folder=run_folder,
         wall_s=wall_s,
+        ledger_timeline=ledger_timeline(run.main.events, steps, gap_shares=_gap_shares(run))
+        if steps and run.main
+        else (),
+        environment=_environment(run),
+    )
+
+
+def _environment(run: Run) -> EnvironmentResult:
+    """Return what the program ran on: the machine as it is from here, the rest as the probe saw it."""
+    try:
+        machine, print_ = read_machine(), fingerprint()
+    except OSError:  # no /proc
+        machine, print_ = None, {}
+    seen = run.evidence.environment
+    return EnvironmentResult(
+        executable=seen.executable if seen else "",
+        processor=print_.get("cpu_model"),
+        processor_features=print_.get("cpu_flags"),
+        cpus=machine.cpus if machine else None,
+        memory_bytes=machine.memory_bytes if machine else None,
+        kernel=print_.get("kernel"),
+        devices=seen.device_names if seen else (),
+        threads=seen.intra_op_threads if seen else None,
+        allocator=seen.allocator if seen else None,
+        huge_pages=seen.huge_pages if seen else None,
     )
 
 

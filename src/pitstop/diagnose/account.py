@@ -15,7 +15,7 @@ from pitstop.diagnose.pauses import Stretch, fill, find_pauses, is_inside, parts
 from pitstop.diagnose.steps import training_thread
 from pitstop.records import CATEGORIES, Category, Event, EventKind, Ledger, Steps
 
-__all__ = ["account"]
+__all__ = ["account", "categories_in"]
 
 _CATEGORY_OF: dict[EventKind, Category] = {
     EventKind.FETCH: "data_wait",
@@ -83,6 +83,14 @@ def account(
         left -= part
     totals["unknown"] += left
     return Ledger(wall_ns=last - first, steps=steps.count - steps.warmup, categories_ns=totals)
+
+
+def categories_in(events: Sequence[Event], stretches: Sequence[Stretch]) -> list[Counter[str]]:
+    """Return the nanoseconds per category of the events in each of the disjoint `stretches` (in time order), gaps left out."""
+    if not stretches:
+        return []
+    exclusive = _exclusive(_spans(_of_training(events)), stretches[0][0], stretches[-1][1])
+    return _each_within(exclusive, stretches)
 
 
 def _filled(

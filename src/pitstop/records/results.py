@@ -13,9 +13,11 @@ from pitstop.records.verdicts import Gate, VerdictKind
 __all__ = [
     "BaselineMemory",
     "ConfirmResult",
+    "EnvironmentResult",
     "ErrorResult",
     "Finding",
     "InterventionResult",
+    "LedgerStretch",
     "NotMeasured",
     "Overhead",
     "Patched",
@@ -92,6 +94,34 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     treatments: tuple[str, ...]
     title: str = ""
     next_action: str = ""
+    owner: str = ""  # who can change it: "product", "algorithm" or "platform"
+    rule_of_thumb: str = ""  # the usual line beside the measured value: a hint, the ceiling decides
+    picture: str = ""  # the fault in everyday words
+    question: str = ""  # what to ask the team
+    reference: str = ""  # what people reported of it, with the public issue
+
+
+class LedgerStretch(msgspec.Struct, frozen=True, kw_only=True):
+    """The ledger of some steps that follow each other, `first_step` to `last_step` from 1; `shares` is {} where none was seen in detail."""
+
+    first_step: int
+    last_step: int
+    shares: dict[Category, float]
+
+
+class EnvironmentResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What the program ran on, as far as it is known."""
+
+    executable: str = ""
+    processor: str | None = None
+    processor_features: str | None = None  # what decides which kernels a framework picks, space-separated
+    cpus: int | None = None  # by affinity and quota
+    memory_bytes: int | None = None
+    kernel: str | None = None
+    devices: tuple[str, ...] = ()
+    threads: int | None = None  # within one operation
+    allocator: str | None = None
+    huge_pages: str | None = None
 
 
 class Overhead(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,6 +149,8 @@ class ProfileResult(msgspec.Struct, frozen=True, kw_only=True):
     hot: tuple[Shadow, ...] = ()
     run_folder: str | None = None
     wall_s: float = 0.0
+    ledger_timeline: tuple[LedgerStretch, ...] = ()  # over the whole run, warm-up included; at most 60 stretches
+    environment: EnvironmentResult | None = None
 
 
 class VerdictResult(msgspec.Struct, frozen=True, kw_only=True):

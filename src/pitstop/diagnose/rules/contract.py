@@ -13,6 +13,9 @@ from pitstop.records.results import Finding
 __all__ = ["Facts", "Rule", "ceiling", "finding", "place"]
 
 
+_OPTIONAL_WORDS = ("rule_of_thumb", "picture", "question", "reference")
+
+
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a rule may look at."""
 
@@ -60,6 +63,11 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     title: Text
     next_action: Text
     find: Callable[[Facts], Finding | None]
+    owner: str = ""  # who can change it: "product", "algorithm" or "platform"
+    rule_of_thumb: Text | None = None  # the usual line beside the measured value; knows the values of `title`
+    picture: Text | None = None  # the fault in everyday words, for people who do not know ours
+    question: Text | None = None  # what to ask the team
+    reference: Text | None = None  # what people reported of it, with the public issue
 
 
 def ceiling(share: float) -> float:
@@ -92,6 +100,12 @@ def finding(
         treatments=treatments,
         title=rule.title.say(share=share, **values),
         next_action=rule.next_action.say(share=share, **values),
+        owner=rule.owner,
+        **{
+            name: text.say(share=share, **values)
+            for name in _OPTIONAL_WORDS
+            if isinstance(text := getattr(rule, name), Text)
+        },
     )
 
 

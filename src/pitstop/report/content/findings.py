@@ -13,7 +13,10 @@ from pitstop.report.plain import plain
 
 
 class FindingRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One finding in words. `weight` says its share and ceiling; `next_action` is a line to copy or empty."""
+    """One finding in words. `weight` says its share and ceiling; `next_action` is a line to copy or empty.
+
+    From `owner` on: what helps people to act, "" where the rule has no words for it.
+    """
 
     title: str
     layer: str
@@ -22,6 +25,11 @@ class FindingRow(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[str, ...]
     next_action: str
     reference: str
+    owner: str = ""
+    rule_of_thumb: str = ""
+    picture: str = ""
+    question: str = ""
+    reported: str = ""
 
 
 class HotRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,4 +92,9 @@ def _finding(finding: Finding) -> FindingRow:
         evidence=tuple(map(plain, finding.evidence)),
         next_action=plain(finding.next_action),
         reference=", ".join(map(plain, finding.catalogue)),
+        owner=label("owner", finding.owner) if finding.owner else "",
+        rule_of_thumb=plain(finding.rule_of_thumb),
+        picture=plain(finding.picture),
+        question=plain(finding.question),
+        reported=plain(finding.reference),
     )

@@ -4,6 +4,7 @@ import msgspec
 
 from pitstop.records.results import ProfileResult, TuneResult
 from pitstop.report.content.account import account_facts, confirm_facts
+from pitstop.report.content.environment import environment_facts
 from pitstop.report.content.facts import Fact, program_line, run_facts
 from pitstop.report.content.findings import (
     FindingRow,
@@ -33,6 +34,7 @@ class ProfilePage(msgspec.Struct, frozen=True, kw_only=True):
     facts: tuple[Fact, ...]
     hot: tuple[HotRow, ...]
     missing: tuple[MissingRow, ...]
+    environment: tuple[Fact, ...] = ()
 
 
 class TunePage(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +64,7 @@ def profile_page(result: ProfileResult, *, in_part: bool = False) -> ProfilePage
         facts=run_facts(result),
         hot=hot_rows(result),
         missing=missing_rows(result.not_measured),
+        environment=environment_facts(result),
     )
 
 

@@ -11,10 +11,12 @@ from markupsafe import Markup
 from pitstop.messages import language, say
 from pitstop.records.results import ProfileResult, TuneResult
 from pitstop.report.content import ProfilePage, profile_page, tune_page
-from pitstop.report.content.diff import diff_lines
 from pitstop.report.content.facts import command_line
+from pitstop.report.html.colored_diff import colored_diff
 from pitstop.report.html.forest import forest_plot
 from pitstop.report.html.ledger_bar import ledger_bar
+from pitstop.report.html.ledger_timeline import ledger_timeline
+from pitstop.report.html.pipeline import pipeline
 from pitstop.report.html.step_plot import step_plot
 from pitstop.report.html.time_saved import time_saved
 from pitstop.report.html.utilisation_plot import utilisation_plot
@@ -42,7 +44,7 @@ def tune_html(result: TuneResult) -> str:
         title=f"{say('report.title.tune')} · {command_line(result.baseline.program.command)}",
         page=page,
         saved=time_saved(result.prescription.patched),
-        diff=diff_lines(page.handover.diff) if page.handover else (),
+        diff=colored_diff(page.handover.diff) if page.handover else (),
         forest=forest_plot(page.verdicts, margin=result.margin),
         charts=_charts(page.baseline, result.baseline),
     )
@@ -51,6 +53,8 @@ def tune_html(result: TuneResult) -> str:
 def _charts(page: ProfilePage, result: ProfileResult) -> dict[str, object]:
     return {
         "ledger": ledger_bar(page.ledger),
+        "pipeline": pipeline(result),
+        "timeline": ledger_timeline(result.ledger_timeline, warmup=result.steps.warmup),
         "steps": step_plot(result.step_times_ns, warmup=result.steps.warmup),
         "utilisation": utilisation_plot(result.utilisation.get("timeline")),
     }

@@ -1,7 +1,8 @@
 """The cases: programs as people write them, what was seen of them, and what pitstop makes of them.
 
 `cases/<name>/` holds the program (`before.py` and its modules), `arguments.txt` (its command line, if any),
-`evidence.json` (recorded by `record.py` from a real run) and `expected.txt`. After a change of either, refresh with
+`evidence.json` (recorded by `record.py` from a real run) and `expected.txt`. With `machine.json` the case is shown on another
+machine than that of the recording: fields of every forward and of the environment that are said otherwise. After a change of either, refresh with
 
     .venv/bin/python -m treat.golden [--record] [NAME...]        (in tests/; --record runs the programs again, with torch)
 """
@@ -28,6 +29,7 @@ LEDGER = Ledger(wall_ns=100, steps=10, categories_ns={category: _SHARES.get(cate
 def view_of(name: str) -> View:
     """The view that treatments get of a case, on two processors."""
     evidence = msgspec.json.decode((CASES / name / "evidence.json").read_bytes(), type=Evidence)
+    evidence = _on_machine(evidence, CASES / name / "machine.json")
     texts = {f"{ROOT}/{path.name}": decode_source(path.read_bytes()) for path in sorted((CASES / name).glob("*.py"))}
     assert evidence.environment is not None
     return View(
@@ -38,6 +40,16 @@ def view_of(name: str) -> View:
         sources={path: text for path, text in texts.items() if text is not None},
         program=Program(argv=("python", *evidence.environment.argv), cwd=ROOT),
     )
+
+
+def _on_machine(evidence: Evidence, path: Path) -> Evidence:
+    if not path.exists():
+        return evidence
+    machine = msgspec.json.decode(path.read_bytes())
+    plain = msgspec.to_builtins(evidence)
+    plain["environment"] |= machine["environment"]
+    plain["forwards"] = [{**forward, **machine["forwards"]} for forward in plain["forwards"]]
+    return msgspec.convert(plain, type=Evidence)
 
 
 @cache

@@ -210,6 +210,10 @@ class EnvironmentSighting(msgspec.Struct, frozen=True, kw_only=True, tag="enviro
     matmul_precision: str | None = None  # "highest", "high" or "medium"
     flushes_denormals: bool | None = None
     cpu_flags: tuple[str, ...] = ()  # features for lower precision, as /proc/cpuinfo names them
+    device_capabilities: tuple[tuple[int, int], ...] = ()  # of the CUDA devices in `device_names`
+    device_allocator_settings: tuple[str, ...] = ()  # names of the variables that tune torch's CUDA allocator
+    loadable_allocators: tuple[str, ...] = ()  # paths of libraries that could take malloc's place
+    preloads: bool = False  # LD_PRELOAD is set
     huge_pages: str | None = (
         None  # the kernel's transparent huge pages: "always", "madvise" or "never"; None if not known
     )

@@ -6,11 +6,13 @@ from pitstop.messages import Text, say
 from pitstop.records import CannotApply, Numerics, Proposal
 from pitstop.treat.ceiling import amdahl
 from pitstop.treat.contract import View
+from pitstop.treat.devices import on_cuda, shapes_vary
 from pitstop.treat.training import named_modules, training_forwards
 from pitstop.treat.versions import torch_at_least
 
 if TYPE_CHECKING:
     from pitstop.treat.edit import Draft
+    from pitstop.treat.edit.file import FileDraft
 
 __all__ = ["Compile"]
 
@@ -30,7 +32,7 @@ class Compile:
     )
 
     def propose(self, view: View) -> tuple[Proposal, ...] | CannotApply:
-        """One proposal, default mode."""
+        """Default mode; on a GPU also those that help there, and one graph for all shapes where inputs have several."""
         forwards = training_forwards(view.evidence)
         if not forwards:
             return CannotApply(treatment=self.name, reason=say("treat.no_training_seen"))
@@ -40,20 +42,22 @@ class Compile:
             return CannotApply(treatment=self.name, reason=say("treat.traced"))
         if not torch_at_least(view, (2, 0)):
             return CannotApply(treatment=self.name, reason=say("treat.old_torch", wanted="2.0"))
-        return (
+        ceiling = amdahl(view.ledger, "forward", "backward")
+        return tuple(
             Proposal(
-                name=self.name,
+                name=self.name if mode == "default" else f"{self.name}={mode}",
                 treatment=self.name,
-                setting={"mode": "default"},
+                setting={"mode": mode},
                 numerics=Numerics.SAME_MATH,
-                ceiling=amdahl(view.ledger, "forward", "backward"),
+                ceiling=ceiling,
                 group=self.name,
                 acts_on="training",
                 compiles=True,
-            ),
+            )
+            for mode in _modes(view)
         )
 
-    def edit(self, draft: "Draft", view: View, proposal: Proposal) -> None:  # noqa: ARG002  one setting only
+    def edit(self, draft: "Draft", view: View, proposal: Proposal) -> None:
         """In place where every training module has a name and a forward of its own, else forward and loss as a function."""
         modules = named_modules(view.evidence)
         outside = {forward.id for forward in training_forwards(view.evidence)} - {
@@ -62,7 +66,7 @@ class Compile:
         # Module.compile() of a module whose forward lives in torch compiles nothing, silently (research: 0 graphs).
         in_torch = any(forward.forward_in_torch for forward in training_forwards(view.evidence))
         if outside or in_torch or not torch_at_least(view, (2, 2)):
-            _compile_regions(draft, view)
+            _compile_regions(draft, view, str(proposal.setting["mode"]))
             return
         from pitstop.treat.edit.anchors import insert_for_module  # noqa: PLC0415  libcst is imported when an edit is made
         from pitstop.treat.edit.file import Rank  # noqa: PLC0415
@@ -70,13 +74,30 @@ class Compile:
         for module in modules:
             if not module.forward.compiled:
                 file = draft.file(module.site.path)
-                insert_for_module(file, module, f"{module.expression}.compile()", rank=Rank.COMPILE)
+                arguments = _arguments(file, str(proposal.setting["mode"]))
+                insert_for_module(file, module, f"{module.expression}.compile({arguments})", rank=Rank.COMPILE)
 
 
-def _compile_regions(draft: "Draft", view: View) -> None:
+def _modes(view: View) -> tuple[str, ...]:
+    """CUDA graphs and autotuned kernels are a GPU's; shapes that vary forbid graphs, since each shape is captured anew."""
+    dynamic = ("dynamic",) if shapes_vary(view) else ()
+    if not on_cuda(view) or not torch_at_least(view, (2, 2)):
+        return ("default", *dynamic)
+    return ("default", *dynamic, *(() if dynamic else ("reduce-overhead",)), "max-autotune-no-cudagraphs")
+
+
+def _arguments(file: "FileDraft", mode: str) -> str:
+    if mode == "default":
+        return ""
+    return "dynamic=True" if mode == "dynamic" else f"mode={file.style.string(mode)}"
+
+
+def _compile_regions(draft: "Draft", view: View, mode: str) -> None:
     from pitstop.treat.edit.extract import move_to_function  # noqa: PLC0415  libcst is imported when an edit is made
     from pitstop.treat.edit.regions import find_regions  # noqa: PLC0415
 
     for region in find_regions(draft, view.evidence):
         file = draft.file(region.path)
-        move_to_function(file, region, decorator=f"{file.import_name('torch')}.compile")
+        arguments = _arguments(file, mode)
+        decorator = f"{file.import_name('torch')}.compile"
+        move_to_function(file, region, decorator=f"{decorator}({arguments})" if arguments else decorator)

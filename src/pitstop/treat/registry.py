@@ -1,10 +1,14 @@
 """All treatments, in the order in which their edits are written. A new one is one file and one line here."""
 
+from pitstop.treat.allocator_preload import AllocatorPreload
 from pitstop.treat.anomaly_off import AnomalyOff
 from pitstop.treat.bf16_autocast import Bf16Autocast
+from pitstop.treat.bf16_matmul import Bf16Matmul
 from pitstop.treat.channels_last import ChannelsLast
 from pitstop.treat.compile_model import Compile
 from pitstop.treat.contract import Treatment
+from pitstop.treat.cudnn_benchmark import CudnnBenchmark
+from pitstop.treat.expandable_segments import ExpandableSegments
 from pitstop.treat.flush_denormal import FlushDenormal
 from pitstop.treat.fused_optimizer import FusedOptimizer
 from pitstop.treat.gc_freeze import GcFreeze
@@ -12,6 +16,7 @@ from pitstop.treat.loader_workers import LoaderWorkers
 from pitstop.treat.malloc_reuse import MallocReuse
 from pitstop.treat.needless_calls import EmptyCacheOff, GcCollectOff
 from pitstop.treat.pin_memory import PinMemory
+from pitstop.treat.tf32 import Tf32
 from pitstop.treat.threads import Threads
 
 __all__ = ["TREATMENTS", "treatment_named"]
@@ -30,6 +35,11 @@ TREATMENTS: tuple[Treatment, ...] = (
     GcCollectOff(),
     EmptyCacheOff(),
     FlushDenormal(),
+    Tf32(),
+    Bf16Matmul(),
+    CudnnBenchmark(),
+    ExpandableSegments(),
+    AllocatorPreload(),
 )
 
 

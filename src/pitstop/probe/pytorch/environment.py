@@ -5,6 +5,8 @@ import os
 import re
 import resource
 import sys
+from functools import lru_cache
+from glob import glob
 from typing import Any
 
 from ..processes import command_line
@@ -17,6 +19,10 @@ _MAX_SOURCE_BYTES = 4 << 20
 _ALLOCATOR = re.compile(
     r"/lib(jemalloc|tcmalloc|mimalloc|hoard|snmalloc|rpmalloc|tbbmalloc_proxy|scudo|lockless)[^/]*$", re.MULTILINE
 )
+_DEVICE_SETTINGS = re.compile(r"PYTORCH_(CUDA_|HIP_)?ALLOC_CONF")
+# Where packages of distributions, of conda and by hand put shared libraries, and the names of those worth loading.
+_LIBRARIES = ("/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib", os.path.join(sys.prefix, "lib"))
+_LOADABLE = ("libjemalloc.so*", "libtcmalloc_minimal.so*", "libtcmalloc.so*")
 _GUARD = re.compile(
     r"^if\s*\(?\s*(__name__\s*==\s*['\"]__main__['\"]|['\"]__main__['\"]\s*==\s*__name__)\s*\)?\s*:", re.MULTILINE
 )
@@ -83,8 +89,26 @@ def describe(torch):
         "allocator": _allocator(),
         "huge_pages": _huge_pages(),
         **backends.describe(torch),
+        "device_capabilities": _capabilities(torch) if cuda else [],
+        "device_allocator_settings": sorted(name for name in os.environ if _DEVICE_SETTINGS.fullmatch(name)),
+        "loadable_allocators": _loadable_allocators(),
+        "preloads": bool(os.environ.get("LD_PRELOAD")),
         "allocator_settings": sorted(name for name in os.environ if _tunes_malloc(name)),
     }
+
+
+def _capabilities(torch):
+    return [list(torch.cuda.get_device_capability(index)) for index in range(torch.cuda.device_count())]
+
+
+@lru_cache(maxsize=1)
+def _loadable_allocators():
+    """Return one path for each library that could be preloaded, the shortest name first: that one is a link to the newest."""
+    found = []
+    for name in _LOADABLE:
+        paths = [path for folder in _LIBRARIES for path in glob(os.path.join(folder, name))]
+        found += sorted(paths, key=lambda path: (len(os.path.basename(path)), path))[:1]
+    return found
 
 
 def _tracer():

@@ -2,6 +2,7 @@
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
+DOCS := .venvs/docs
 
 .PHONY: help setup loops-env test test-slow check lint demo clean
 
@@ -43,5 +44,14 @@ demo: setup  ## photographs, an ordinary training script, and the patch that mak
 	$(BIN)/python examples/photos/make_photos.py
 	cd examples/photos && ../../$(BIN)/pitstop tune --budget 6m -- ../../$(BIN)/python train.py
 
+$(DOCS)/.ready: pyproject.toml constraints.txt docs/requirements.txt
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -e . -r docs/requirements.txt
+	@touch $@
+
+docs: $(DOCS)/.ready  ## the documentation as a site, in site/; fails where a rule or treatment has no page
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --quiet --strict
+	@echo "site/index.html (search needs a server: $(DOCS)/bin/mkdocs serve)"
+
 clean:  ## remove what the targets made
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist
+	rm -rf $(VENV) $(DOCS) site docs/reference .pytest_cache .mypy_cache .ruff_cache build dist

@@ -41,4 +41,21 @@ RULE = Rule(
         zh="把损失以张量累加，每 50 步读取一次：total += loss.detach()  # {where}",
     ),
     find=_find,
+    owner="algorithm",
+    rule_of_thumb=Text(
+        en="Usual line: read values every 50 or 100 steps, not in each; the host waits {share:.0%} of the step here",
+        zh="经验线：每 50 或 100 步读取一次，而不是每步；此处主机等待占每步 {share:.0%}",
+    ),
+    picture=Text(
+        en="Opening the oven every minute to see whether the cake is done",
+        zh="每分钟打开一次烤箱，看蛋糕好了没有",
+    ),
+    question=Text(
+        en="Which of the values that are read in each step does anybody use in each step?",
+        zh="每步读取的数值中，哪些真的每步都有人用？",
+    ),
+    reference=Text(
+        en="People reported 5 to 50 % (torchtune#522, fvdb#144, OneTrainer#1608)",
+        zh="公开报告：5% 到 50%（torchtune#522、fvdb#144、OneTrainer#1608）",
+    ),
 )

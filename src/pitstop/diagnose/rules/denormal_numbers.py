@@ -50,4 +50,21 @@ RULE = Rule(
         zh="torch.set_flush_denormal(True)  # 在训练进程中、第一个操作之前",
     ),
     find=_find,
+    owner="algorithm",
+    rule_of_thumb=Text(
+        en="Usual line: hardly any denormal numbers; one in a hundred already slows down whole operations",
+        zh="经验线：几乎不应有非规格化数；百分之一就足以拖慢整个算子",
+    ),
+    picture=Text(
+        en="A cashier who has to look every coin below a cent up in a book",
+        zh="收银员每遇到不足一分的硬币都要去翻书",
+    ),
+    question=Text(
+        en="Do weights or averages die out here (strong decay, dead units, a long run after convergence)?",
+        zh="这里的权重或滑动平均是否在消亡（强衰减、死神经元、收敛后仍长时间训练）？",
+    ),
+    reference=Text(
+        en="People reported steps that got slower and slower (pytorch#4737); in inference 2400 ms down to 70 ms (onnxruntime#7448)",
+        zh="公开报告：CPU 上的训练步越来越慢（pytorch#4737、chainer#2554）；推理中由 2400 毫秒降到 70 毫秒（onnxruntime#7448）",
+    ),
 )

@@ -37,4 +37,21 @@ RULE = Rule(
         zh="torch.use_deterministic_algorithms(False)，除非运行结果必须逐位重现",
     ),
     find=_find,
+    owner="algorithm",
+    rule_of_thumb=Text(
+        en="Usual line: deterministic only while a run has to repeat bit by bit; forward and backward are {share:.0%} of the step here",
+        zh="经验线：只有需要逐位重现时才开启；此处前向和反向占每步 {share:.0%}",
+    ),
+    picture=Text(
+        en="Everybody has to leave the building by one door, one after the other, so that the order is always the same",
+        zh="为了每次顺序都一样，所有人只能从同一扇门一个接一个地出去",
+    ),
+    question=Text(
+        en="Must this run repeat bit by bit, or was the switch copied with a seeding helper?",
+        zh="这次运行必须逐位重现吗？还是随设种子的代码一起抄来的？",
+    ),
+    reference=Text(
+        en="People reported 2.4 times (espnet#3041) and 10 to 80 times for single operations (pytorch#28777)",
+        zh="公开报告：2.4 倍（espnet#3041），个别算子 10 到 80 倍（pytorch#28777）",
+    ),
 )

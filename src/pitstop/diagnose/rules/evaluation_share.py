@@ -34,4 +34,21 @@ RULE = Rule(
         zh="减少评估次数，或只评估部分数据；会失去什么只有你能判断",
     ),
     find=_find,
+    owner="product",
+    rule_of_thumb=Text(
+        en="Usual line: evaluation is about a tenth of the time; here {share:.0%}",
+        zh="经验线：评估约占时间的十分之一；此处 {share:.0%}",
+    ),
+    picture=Text(
+        en="An exam after every page of the book",
+        zh="书每读一页就考一次试",
+    ),
+    question=Text(
+        en="Who reads the metric after each evaluation, and what would be decided differently with half as many?",
+        zh="每次评估后的指标谁在看？评估次数减半会改变什么决定？",
+    ),
+    reference=Text(
+        en="People complained of a third to a half of the time (senpai#51, deepinterpolation#104, Open3D-ML#385)",
+        zh="公开报告中有人抱怨占到三分之一到一半（senpai#51、deepinterpolation#104、Open3D-ML#385）",
+    ),
 )

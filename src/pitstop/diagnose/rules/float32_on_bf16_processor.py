@@ -61,4 +61,21 @@ RULE = Rule(
         zh='with torch.autocast("cpu", dtype=torch.bfloat16):  # 包住 {where} 处的前向和损失',
     ),
     find=_find,
+    owner="algorithm",
+    rule_of_thumb=Text(
+        en="Usual line: large products on such a processor run in bfloat16; {share:.0%} of the step computes in float32 here",
+        zh="经验线：这类处理器上的大矩阵乘应使用 bfloat16；此处每步 {share:.0%} 以 float32 计算",
+    ),
+    picture=Text(
+        en="Carrying one brick at a time in a wheelbarrow that holds two",
+        zh="能装两块砖的手推车，每次只装一块",
+    ),
+    question=Text(
+        en="Is there an accuracy figure by which a run in bfloat16 could be accepted?",
+        zh="有没有可以用来验收 bfloat16 运行的精度指标？",
+    ),
+    reference=Text(
+        en="One report, on a GPU: 47 images/s, 94 with TF32, 177 with half precision (tensorpix#8)",
+        zh="公开报告（GPU）：47 图/秒，TF32 为 94，半精度为 177（tensorpix#8）",
+    ),
 )

@@ -49,4 +49,21 @@ RULE = Rule(
         zh="model.float()，输入和目标也用 float32，除非问题确实需要 16 位有效数字  # {where}",
     ),
     find=_find,
+    owner="algorithm",
+    rule_of_thumb=Text(
+        en="Usual line: networks train in float32 or narrower; computing in float64 is {share:.0%} of the step here",
+        zh="经验线：神经网络用 float32 或更窄的格式训练；此处 float64 计算占每步 {share:.0%}",
+    ),
+    picture=Text(
+        en="Weighing flour on a jeweller's scale: twice the work for digits that nobody reads",
+        zh="用珠宝天平称面粉：多花一倍功夫，得到没人看的位数",
+    ),
+    question=Text(
+        en="Does the problem need 16 digits, or did NumPy's default type slip in?",
+        zh="问题真的需要 16 位有效数字，还是 NumPy 的默认类型混了进来？",
+    ),
+    reference=Text(
+        en="People reported 40 % (seismiqb#19) and 8 to 10 times (dingo#55) on GPUs",
+        zh="公开报告（GPU）：快 40%（seismiqb#19）、快 8 到 10 倍（dingo#55）",
+    ),
 )

@@ -38,4 +38,21 @@ RULE = Rule(
         zh="在一切构建完成之后、第一步之前执行 gc.collect(); gc.freeze()",
     ),
     find=_find,
+    owner="algorithm",
+    rule_of_thumb=Text(
+        en="Usual line: Python's collector should not be visible at all, below 1 %; here {share:.0%}",
+        zh="经验线：Python 垃圾回收应低于 1%，几乎不可见；此处 {share:.0%}",
+    ),
+    picture=Text(
+        en="Checking the whole attic for rubbish each time a wrapper falls down",
+        zh="每掉一张包装纸，就把整个阁楼翻一遍找垃圾",
+    ),
+    question=Text(
+        en="What keeps so many Python objects alive: a dataset as lists of dicts, a tokenizer's tables, logs?",
+        zh="是什么让这么多 Python 对象一直存活：字典列表式的数据集、分词表，还是日志？",
+    ),
+    reference=Text(
+        en="People reported from 1.5 % up to pauses of 1.4 s (torchtitan#148, marin#9224)",
+        zh="公开报告：从 1.5% 到 1.4 秒的停顿（torchtitan#148、marin#9224）",
+    ),
 )

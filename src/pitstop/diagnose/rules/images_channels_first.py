@@ -57,4 +57,21 @@ RULE = Rule(
         zh="model.to(memory_format=torch.channels_last)  # 需实测：有的模型会变慢",
     ),
     find=_find,
+    owner="algorithm",
+    rule_of_thumb=Text(
+        en="Usual line: none; channels-last is worth a trial where convolutions dominate ({share:.0%} of the step here)",
+        zh="经验线：无定论；卷积占主导时值得一试通道在后（此处占每步 {share:.0%}）",
+    ),
+    picture=Text(
+        en="Books sorted by colour in a library where everybody asks by author",
+        zh="人人按作者借书的图书馆，书却按颜色排列",
+    ),
+    question=Text(
+        en="Does any own code rely on the memory order of images (view, custom kernels)?",
+        zh="有没有依赖图像内存顺序的自写代码（view、自定义内核）？",
+    ),
+    reference=Text(
+        en="People reported 1.2 times as fast, or a loss (ultralytics#25362, apex#1445, pytorch#34977)",
+        zh="公开报告：快 1.2 倍，也有变慢的（ultralytics#25362、apex#1445、pytorch#34977）",
+    ),
 )

@@ -41,4 +41,21 @@ RULE = Rule(
         zh="for rows in torch.randperm(len(x)).split(batch_size): step(x[rows], y[rows])  # 代替 {where} 处的加载器",
     ),
     find=_find,
+    owner="algorithm",
+    rule_of_thumb=Text(
+        en="Usual line: data that already lies in memory should cost nothing to wait for; here {share:.0%} of the step",
+        zh="经验线：已在内存中的数据几乎不应产生等待；此处占每步 {share:.0%}",
+    ),
+    picture=Text(
+        en="Carrying a full box of eggs across the kitchen egg by egg, and filling a new box there",
+        zh="把整盒鸡蛋一个一个搬到厨房另一头，再装进一个新盒子",
+    ),
+    question=Text(
+        en="Is any transform applied per sample, or could whole batches be cut out of the tensors?",
+        zh="有没有逐样本的变换？能否直接从张量中切出整批？",
+    ),
+    reference=Text(
+        en="People reported 3 to 124 times as fast loading (pytorch#181501, pytorch#106704, pytorch#4959)",
+        zh="公开报告：加载快 3 到 124 倍（pytorch#181501、pytorch#106704、pytorch#4959）",
+    ),
 )

@@ -46,4 +46,21 @@ RULE = Rule(
         zh="if step % 50 == 0:  # 加在 {where} 处；日志点变少，训练不变",
     ),
     find=_find,
+    owner="algorithm",
+    rule_of_thumb=Text(
+        en="Usual line: logging should stay below 5 % of the time; here {share:.0%}",
+        zh="经验线：日志应低于时间的 5%；此处 {share:.0%}",
+    ),
+    picture=Text(
+        en="A runner who stops at every metre to write down the time",
+        zh="跑者每跑一米就停下来记一次时间",
+    ),
+    question=Text(
+        en="At what interval does anybody look at these curves?",
+        zh="这些曲线实际上多久有人看一次？",
+    ),
+    reference=Text(
+        en="People reported up to twice as fast (wandb#8666, Lightning#3050, nnue-pytorch#441)",
+        zh="公开报告：最多快一倍（wandb#8666、Lightning#3050、nnue-pytorch#441）",
+    ),
 )

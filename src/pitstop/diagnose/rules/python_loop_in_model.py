@@ -64,4 +64,21 @@ RULE = Rule(
         zh="用一个操作代替 {where} 处的循环：用 nn.LSTM 代替 LSTMCell，用批量 matmul、cumsum、unfold；否则用 torch.compile",
     ),
     find=_find,
+    owner="algorithm",
+    rule_of_thumb=Text(
+        en="Usual line: a few operations per layer; with far more, calling them dominates ({share:.0%} of the step is forward and backward here)",
+        zh="经验线：每层只有几个操作；多得多时调用占主导（此处前向和反向占每步 {share:.0%}）",
+    ),
+    picture=Text(
+        en="Sending a courier for every single letter instead of one with the whole bag",
+        zh="每封信派一个快递员，而不是一个人背一整袋",
+    ),
+    question=Text(
+        en="Could the loop be one operation over all time steps or all items?",
+        zh="这个循环能否改为对所有时间步或所有元素的一次操作？",
+    ),
+    reference=Text(
+        en="People reported 5 times as fast (MSLK#309); one case got slower with graphs (build-nanogpt#6)",
+        zh="公开报告：快 5 倍（MSLK#309）；也有用 CUDA 图反而变慢的（build-nanogpt#6）",
+    ),
 )

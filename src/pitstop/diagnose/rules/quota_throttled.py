@@ -39,4 +39,21 @@ RULE = Rule(
         zh="线程数和工作进程数不超过配额的处理器数（cpu.max），或提高配额",
     ),
     find=_find,
+    owner="platform",
+    rule_of_thumb=Text(
+        en="Usual line: a job that is throttled at all has more threads than its quota has processors; here it stood still for {share:.0%}",
+        zh="经验线：只要被限流，就说明线程多于配额的处理器数；此处停顿 {share:.0%}",
+    ),
+    picture=Text(
+        en="A prepaid card that is used up in the middle of each month: until the next one everything stands still",
+        zh="预付卡每月月中就用完：直到下个月之前一切停摆",
+    ),
+    question=Text(
+        en="What is the job's processor limit, and was it chosen for this program?",
+        zh="这个作业的处理器上限是多少？是为这个程序选定的吗？",
+    ),
+    reference=Text(
+        en="People met it in containers of all kinds (batpred#4771, ml-agents#4471, cpython#80235); gains vary",
+        zh="各种容器中都有人遇到（batpred#4771、ml-agents#4471、cpython#80235）；收益各异",
+    ),
 )

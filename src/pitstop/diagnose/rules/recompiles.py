@@ -51,4 +51,21 @@ RULE = Rule(
         zh="对变化的尺寸用 torch._dynamo.mark_dynamic(tensor, 0) 或 drop_last=True；变化的数值以张量传入",
     ),
     find=_find,
+    owner="algorithm",
+    rule_of_thumb=Text(
+        en="Usual line: one compilation per function, two where sizes vary; {count} guards failed here",
+        zh="经验线：每个函数编译一次，尺寸变化时两次；此处有 {count} 次守卫失败",
+    ),
+    picture=Text(
+        en="Tailoring a new suit for every guest instead of making one with a belt",
+        zh="每来一位客人就重新裁一套衣服，而不是做一件可调的",
+    ),
+    question=Text(
+        en="Which sizes or numbers change from batch to batch, and must they?",
+        zh="哪些尺寸或数值逐批变化？必须变化吗？",
+    ),
+    reference=Text(
+        en="People reported large losses, and eager speed for good after 8 of them (pytorch#121369, dion#23)",
+        zh="公开报告：损失很大，8 次之后就永久退回即时模式（pytorch#121369、dion#23）",
+    ),
 )

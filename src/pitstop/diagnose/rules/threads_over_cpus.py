@@ -46,4 +46,21 @@ RULE = Rule(
         zh="torch.set_num_threads({cpus})  # 或在环境中设 OMP_NUM_THREADS={cpus}",
     ),
     find=_find,
+    owner="platform",
+    rule_of_thumb=Text(
+        en="Usual line: no more computing threads than processors that the process may use: {threads} threads on {cpus} here",
+        zh="经验线：计算线程数不超过进程可用的处理器数；此处为 {threads} 个线程、{cpus} 个处理器",
+    ),
+    picture=Text(
+        en="Eight people with one hammer: most of the time goes into passing it on",
+        zh="八个人共用一把锤子：时间大多花在传递锤子上",
+    ),
+    question=Text(
+        en="Who sets OMP_NUM_THREADS or the processor affinity of this job, and for which machine?",
+        zh="是谁为这个作业设置 OMP_NUM_THREADS 或处理器亲和性，又是针对哪台机器？",
+    ),
+    reference=Text(
+        en="People reported 8 to 30 times as fast (pytorch#125547, pytorch#3021); one saw no change in speed (homr#128)",
+        zh="公开报告：快 8 到 30 倍（pytorch#125547、pytorch#3021）；也有人速度没有变化（homr#128）",
+    ),
 )

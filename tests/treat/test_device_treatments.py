@@ -47,6 +47,8 @@ def names(name: str, view: View) -> list[str]:
     ("treatment", "view", "said"),
     [
         ("tf32", on("vae"), "CUDA device"),
+        ("non-blocking", on("vae"), "CUDA device"),
+        ("non-blocking", on("rnn_or_transformer", forwards={"device": "cuda:0"}), "no DataLoader"),
         ("tf32", on("on_gpu", device_capabilities=((8, 6), (7, 5))), "compute capability 7.5"),
         ("tf32", on("on_gpu", allow_tf32=True), "already"),
         ("tf32", on("on_gpu", matmul_precision="medium"), "already"),
@@ -160,6 +162,37 @@ def test_a_switch_in_another_file_might_come_later(treatment, switch):
     assert not isinstance(answer, CannotApply)
     with pytest.raises(CannotEdit, match=r"setup\.py"):
         build_change(answer, view)
+
+
+BATCH = "        images, labels = images.to(device), labels.to(device)\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("images = images.to(device)", "images = images.to(device, non_blocking=True)"),
+        ("images = images.cuda()", "images = images.cuda(non_blocking=True)"),
+        ("images = images.to(device=device); images.to(device)", "images.to(device, non_blocking=True)"),
+        ("pair = images, labels; one = images[0]; one.to(device)", "one.to(device, non_blocking=True)"),
+        ("images = images.to(torch.float32)", None),
+        ("images = images.to(device, non_blocking=False)", None),
+        ("images = images.to(device, torch.float32, False)", None),
+        ("weight = weight.to(device)", None),
+    ],
+)
+def test_copies_of_the_batch_do_not_wait(before, after):
+    view = on("on_gpu")
+    ((path, text),) = view.sources.items()
+    view = msgspec.structs.replace(view, sources={path: text.replace(BATCH, f"        {before}\n")})
+    answer = treatment_named("non-blocking").propose(view)
+    assert not isinstance(answer, CannotApply)
+    if after is None:
+        with pytest.raises(CannotEdit, match="no blocking copy"):
+            build_change(answer, view)
+        return
+    (edited,) = build_change(answer, view).files.values()
+    assert after in edited
+    assert "pin_memory=True" in edited
 
 
 @pytest.mark.torch

@@ -15,6 +15,7 @@ from pitstop.treat.gc_freeze import GcFreeze
 from pitstop.treat.loader_workers import LoaderWorkers
 from pitstop.treat.malloc_reuse import MallocReuse
 from pitstop.treat.needless_calls import EmptyCacheOff, GcCollectOff
+from pitstop.treat.non_blocking import NonBlocking
 from pitstop.treat.pin_memory import PinMemory
 from pitstop.treat.tf32 import Tf32
 from pitstop.treat.threads import Threads
@@ -24,6 +25,7 @@ __all__ = ["TREATMENTS", "treatment_named"]
 TREATMENTS: tuple[Treatment, ...] = (
     LoaderWorkers(),
     PinMemory(),
+    NonBlocking(),
     Bf16Autocast(),
     Compile(),
     ChannelsLast(),

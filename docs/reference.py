@@ -81,7 +81,7 @@ WORDS: dict[str, dict[str, str]] = {
         "type": "类型",
         "rules": "规则",
         "rules_intro": "`findings` 中可能出现的问题。每条规则都有单独一页，说明如何检测、何时不适用。",
-        "treatments": "处理",
+        "treatments": "处方",
         "treatments_intro": "tune 会尝试的改动。数值类别说明结果可能如何不同，并决定必须通过哪些检查。",
         "layer": "层",
         "owner": "负责方",

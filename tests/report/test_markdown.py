@@ -134,3 +134,9 @@ def test_code_reads_back_as_it_was(text: str) -> None:
 def test_names_issues_and_addresses_of_a_program_notify_nobody() -> None:
     text = prose("thanks @octocat, see #12 and https://evil.example or www.evil.example")
     assert not re.search(r"@\w|#\d|://|www\.", text)
+
+
+def test_a_finding_names_its_owner_and_the_question_for_the_team() -> None:
+    shown = profile_markdown(photo_profile())
+    assert "high confidence · owner: algorithm)" in shown
+    assert "Ask the team: Does anything in" in shown

@@ -119,10 +119,12 @@ def _profile(page: ProfilePage, *, title: str) -> Iterator[str]:
 
 
 def _finding(row: FindingRow) -> str:
-    lines = [f"1. **{prose(row.title)}** ({prose(row.layer)} · {prose(row.weight)} · {prose(row.confidence)})"]
+    lines = [f"1. **{prose(row.title)}** ({' · '.join(map(prose, row.facts))})"]
     lines += [f"   - {prose(evidence)}" for evidence in row.evidence]
     if row.next_action:
         lines.append(f"   - {say('report.finding.next')}: {code(row.next_action)}")
+    if row.question:
+        lines.append(f"   - {say('report.finding.question')}: {prose(row.question)}")
     return "\n".join(lines)
 
 

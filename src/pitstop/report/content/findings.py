@@ -31,6 +31,12 @@ class FindingRow(msgspec.Struct, frozen=True, kw_only=True):
     question: str = ""
     reported: str = ""
 
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """Layer, weight, confidence and owner, for one line."""
+        owner = say("report.finding.owner", owner=self.owner) if self.owner else ""
+        return tuple(filter(None, (self.layer, self.weight, self.confidence, owner)))
+
 
 class HotRow(msgspec.Struct, frozen=True, kw_only=True):
     """One hot place of the user's program and what the step was doing there; `category` is "" where that is not known."""

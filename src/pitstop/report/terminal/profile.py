@@ -84,7 +84,7 @@ def missing_table(rows: tuple[MissingRow, ...]) -> RenderableType:
 def _finding(number: int, row: FindingRow) -> RenderableType:
     text = Text()
     text.append(f"{number}. {row.title}", style="bold")
-    text.append(f"\n{row.layer} · {row.weight} · {row.confidence}")
+    text.append(f"\n{' · '.join(row.facts)}")
     for evidence in row.evidence:
         text.append(f"\n- {evidence}", style="dim")
     if row.next_action:

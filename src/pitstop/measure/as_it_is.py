@@ -38,7 +38,7 @@ def run_as_it_is(execution: Execution) -> Run:
             captured.started()
         while not launched.silent:  # the pipe ends when the launcher becomes the command
             launched.listen(1.0)
-        with Watch(launched.pid) as watch:
+        with Watch(launched.pid, closely=execution.is_profile) as watch:
             exceeded = _wait(launched, watch, execution, foreground)
     ended_ns = time.monotonic_ns()
     if captured is not None:

@@ -49,6 +49,11 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
         return self.folder / "launch.json"
 
     @property
+    def is_profile(self) -> bool:
+        """Whether it is observed in detail: a trial that is timed is not."""
+        return self.probe is not None and self.probe.mode == "profile"
+
+    @property
     def probe_folder(self) -> Path | None:
         """Where the probe writes; None without a probe."""
         return None if self.probe is None else self.folder / "probe"

@@ -71,7 +71,8 @@ def _run_in(world: World, execution: Execution, *, seed: Path | None, keep_layer
         )
         if captured is not None:
             captured.started()
-        with Watch(launched.pid, launchers=2 if world.plan.pid_namespace else 1) as watch:
+        launchers = 2 if world.plan.pid_namespace else 1
+        with Watch(launched.pid, launchers=launchers, closely=execution.is_profile) as watch:
             try:
                 exceeded = _wait(launched, watch, world, execution)
             finally:

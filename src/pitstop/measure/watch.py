@@ -9,9 +9,11 @@ from types import TracebackType
 from typing import Self
 
 from pitstop.measure.cgroup import read_throttled_ns
+from pitstop.measure.gpu import GpuReader, open_gpus
 from pitstop.measure.machine import read_machine
+from pitstop.measure.process_details import ProcessDetails
 from pitstop.measure.process_tree import ProcessTree, TreeReading, read_pss_bytes
-from pitstop.records import MemorySample, TreeUsage
+from pitstop.records import GpuSample, MemorySample, SystemSample, TreeUsage
 
 __all__ = ["Watch"]
 
@@ -20,19 +22,30 @@ _MOST_COST = 0.01  # of one core: after a sample that took t, the next comes no 
 _PSS_FIRST_S = 0.5  # before that a program has hardly begun
 _PSS_PERIOD_S = 2.0
 _PSS_MOST_COST = 0.005
+_DETAILS_PERIOD_S = 1.0
+_DETAILS_MOST_COST = 0.005
 _MOST_SAMPLES = 20_000  # then every second one is dropped and the period doubled
 _TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
 class Watch:
-    """Samples the tree below `root` while the `with` block runs; `usage()` afterwards, `latest` at any time."""
+    """Samples the tree below `root` while the `with` block runs; `usage()` afterwards, `latest` at any time.
 
-    def __init__(self, root: int, *, launchers: int = 0) -> None:
+    `closely`: what costs more is read as well, seconds apart: switches, faults and bytes per process and thread; and the GPUs.
+    """
+
+    def __init__(self, root: int, *, launchers: int = 0, closely: bool = False) -> None:
         self.tree = ProcessTree(root, launchers=launchers)
         self.latest: MemorySample | None = None
         self._affinity = frozenset(os.sched_getaffinity(0))
         self._cpus = read_machine().cpus
         self._samples: list[MemorySample] = []
+        self._details = ProcessDetails()
+        self._system: list[SystemSample] = []
+        self._next_details_s = time.monotonic()
+        self._closely = closely
+        self._gpus: GpuReader | None = None
+        self._gpu_samples: list[GpuSample] = []
         self._peak_rss_bytes = 0
         self._peak_pss_bytes: int | None = None
         self._period_s = _PERIOD_S
@@ -54,6 +67,9 @@ class Watch:
     ) -> None:
         self._ended.set()
         self._thread.join()
+        if self._gpus is not None:
+            self._gpus.close()
+            self._gpus = None
 
     def sample(self) -> MemorySample:
         """Take one sample now, besides those of the thread."""
@@ -78,12 +94,18 @@ class Watch:
             peak_rss_bytes=max(self._peak_rss_bytes, peak_process_bytes) or None,
             peak_pss_bytes=self._peak_pss_bytes,
             cpus=self._cpus,
+            system=tuple(self._system),
+            processes=self._details.processes(),
+            threads=self._details.threads(),
+            gpus=tuple(self._gpu_samples),
             throttled_ns=None
             if throttled is None or self._throttled_start_ns is None
             else max(0, throttled - self._throttled_start_ns),
         )
 
     def _work(self) -> None:
+        if self._closely:
+            self._gpus = open_gpus()
         while True:
             start_ns = time.thread_time_ns()
             self.sample()
@@ -108,10 +130,22 @@ class Watch:
         )
         self.latest = sample
         self._samples.append(sample)
+        self._read_more(reading, now_ns)
         if len(self._samples) > _MOST_SAMPLES:
-            del self._samples[::2]
+            del self._samples[::2], self._system[::2], self._gpu_samples[: len(self._gpu_samples) // 2 : 2]
             self._period_s *= 2
         return sample
+
+    def _read_more(self, reading: TreeReading, now_ns: int) -> None:
+        """Read what costs more, seconds apart; the GPUs' plain values in every sample."""
+        due = self._closely and bool(reading.pids) and now_ns / 1e9 >= self._next_details_s
+        if self._gpus is not None:
+            self._gpu_samples += self._gpus.read(now_ns, with_traffic=due)
+        if due:
+            start_ns = time.thread_time_ns()
+            self._system.append(self._details.read(reading.pids, now_ns))
+            cost_s = (time.thread_time_ns() - start_ns) / 1e9
+            self._next_details_s = now_ns / 1e9 + max(_DETAILS_PERIOD_S, cost_s / _DETAILS_MOST_COST)
 
     def _pss(self, reading: TreeReading, now_s: float) -> int | None:
         if now_s < self._next_pss_s or not reading.pids:

@@ -20,7 +20,19 @@ from pitstop.records.evidence import (
     Sighting,
     Site,
 )
-from pitstop.records.run import GAP_CATEGORIES, EndOfRun, MemorySample, ProcessEvents, Program, Run, TreeUsage
+from pitstop.records.run import (
+    GAP_CATEGORIES,
+    EndOfRun,
+    GpuSample,
+    MemorySample,
+    ProcessEvents,
+    ProcessUsage,
+    Program,
+    Run,
+    SystemSample,
+    ThreadUsage,
+    TreeUsage,
+)
 from pitstop.records.steps import CATEGORIES, Category, Ledger, LoaderRoles, StepClock, Steps
 from pitstop.records.treatments import CannotApply, Change, Numerics, Proposal
 from pitstop.records.verdicts import Gate, Prescription, Trial, TrialOutcome, Verdict, VerdictKind
@@ -45,6 +57,7 @@ __all__ = [
     "Evidence",
     "ForwardSighting",
     "Gate",
+    "GpuSample",
     "GraphBreak",
     "Ledger",
     "LoaderRoles",
@@ -57,6 +70,7 @@ __all__ = [
     "Prescription",
     "ProbeFault",
     "ProcessEvents",
+    "ProcessUsage",
     "Program",
     "Proposal",
     "Recompile",
@@ -65,6 +79,8 @@ __all__ = [
     "Site",
     "StepClock",
     "Steps",
+    "SystemSample",
+    "ThreadUsage",
     "TreeUsage",
     "Trial",
     "TrialOutcome",

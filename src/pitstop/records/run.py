@@ -6,7 +6,19 @@ from pitstop.records.events import Event
 from pitstop.records.evidence import Evidence
 from pitstop.records.steps import Category
 
-__all__ = ["GAP_CATEGORIES", "EndOfRun", "MemorySample", "ProcessEvents", "Program", "Run", "TreeUsage"]
+__all__ = [
+    "GAP_CATEGORIES",
+    "EndOfRun",
+    "GpuSample",
+    "MemorySample",
+    "ProcessEvents",
+    "ProcessUsage",
+    "Program",
+    "Run",
+    "SystemSample",
+    "ThreadUsage",
+    "TreeUsage",
+]
 
 
 # Categories of stack samples that lie in no event and yet are known to be more than Python (`pitstop.probe.sampler`).
@@ -51,6 +63,56 @@ class MemorySample(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     pss_bytes: int | None = None
 
 
+class SystemSample(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What the kernel has counted for the process tree so far, at one moment."""
+
+    time_ns: int
+    minor_faults: int = 0  # page faults served from memory
+    major_faults: int = 0  # page faults that read from a disk
+    io_wait_ns: int = 0  # threads waiting for disks; 0 as well where the kernel does not keep it (delayacct)
+    read_bytes: int = 0  # from disks, not from the page cache
+    written_bytes: int = 0
+    voluntary_switches: int = 0
+    involuntary_switches: int = 0
+    shared_bytes: int = 0  # shared memory that is resident now, counted in each process that maps it
+
+
+class ProcessUsage(msgspec.Struct, frozen=True, kw_only=True):
+    """One process of the tree over the run."""
+
+    pid: int
+    name: str
+    cpu_ns: int
+    peak_rss_bytes: int
+
+
+class ThreadUsage(msgspec.Struct, frozen=True, kw_only=True):
+    """One thread of the tree over the run; `involuntary`: how often another one took its processor."""
+
+    pid: int
+    tid: int
+    name: str
+    cpu_ns: int
+    involuntary: int
+
+
+class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
+    """One GPU at one moment, by NVML; None is what it does not say, or was not asked in this sample."""
+
+    time_ns: int
+    index: int
+    name: str
+    utilisation: float | None = None  # share of the time in which some kernel ran
+    used_bytes: int | None = None
+    total_bytes: int | None = None
+    clock_mhz: int | None = None
+    most_clock_mhz: int | None = None
+    throttled_by: tuple[str, ...] = ()
+    received_bytes_per_s: int | None = None  # over PCIe
+    sent_bytes_per_s: int | None = None
+    power_w: float | None = None
+
+
 class TreeUsage(msgspec.Struct, frozen=True, kw_only=True):
     """CPU and memory of the process tree over the run."""
 
@@ -59,6 +121,10 @@ class TreeUsage(msgspec.Struct, frozen=True, kw_only=True):
     peak_pss_bytes: int | None = None  # None where smaps_rollup cannot be read
     cpus: int = 1  # usable by the program
     throttled_ns: int | None = None  # cgroup quota throttling during the run
+    system: tuple[SystemSample, ...] = ()
+    processes: tuple[ProcessUsage, ...] = ()  # those with the most CPU time
+    threads: tuple[ThreadUsage, ...] = ()
+    gpus: tuple[GpuSample, ...] = ()
 
 
 class ProcessEvents(msgspec.Struct, frozen=True, kw_only=True):

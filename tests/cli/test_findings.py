@@ -77,6 +77,18 @@ def test_what_is_called_in_each_step_is_found_with_its_line(pitstop, tmp_path, l
     assert f"train.py:{number}" in found[fault]["evidence"][0]
 
 
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("line", "keeps"),
+    [("losses.append(loss)", True), ("total = total + loss", True), ("losses.append(loss.item())", False)],
+)
+def test_graphs_that_are_kept_are_found(pitstop, tmp_path, line, keeps):
+    source = PROGRAM.format(before="losses, total = [], 0", dtype="").replace("range(60)", "range(200)")
+    source = source.replace("(256, 64)", "(8, 64)").replace("(256,)", "(8,)")
+    found = faults(pitstop, tmp_path, source.replace("    optimizer.step()\n", f"    optimizer.step()\n    {line}\n"))
+    assert set(found) == ({"graphs-kept"} if keeps else set())
+
+
 LOOP = """
 class Net(torch.nn.Module):
     def __init__(self):

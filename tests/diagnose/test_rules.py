@@ -13,6 +13,7 @@ from pitstop.records.evidence import (
     EnvironmentSighting,
     ForwardSighting,
     GraphBreak,
+    KeptGraphs,
     LoaderSighting,
     OptimizerSighting,
     Recompile,
@@ -147,6 +148,12 @@ def calling(function: str, *, share: float, per_step: float = 1.0, line: int = 5
     return msgspec.structs.replace(HEALTHY, calls=(call,))
 
 
+def keeping(*tensors: int, chains: tuple[int, ...] = (2, 2, 2)) -> Evidence:
+    """Counts after 48, 96 and 192 steps."""
+    counted = zip((48, 96, 192), tensors, chains, strict=False)
+    return seen(kept_graphs=tuple(KeptGraphs(step=step, tensors=many, chain=chain) for step, many, chain in counted))
+
+
 LARGE = 10_000_000  # parameters
 
 
@@ -250,6 +257,7 @@ CASES = (
         1 / 0.6,
         "train.py:30",
     ),
+    ("graphs-kept", keeping(50, 98, 194), USUAL, 0.0, 1.0, "50 after 48 steps, 194 after 192, 1 more per step"),
     ("tracer-attached", with_environment(tracer="bdb.Bdb"), USUAL, 0.0, float("inf"), "bdb.Bdb"),
 )
 
@@ -307,6 +315,11 @@ def test_a_fault_is_found_with_its_ceiling_and_where_it_shows(case):
         (with_forward(num_parameters=LARGE, channels_last=False, compiled=True), USUAL),
         (with_forward(num_parameters=LARGE, channels_last=False, input_shapes=((8, 1, 28, 28),)), USUAL),
         (with_forward(num_parameters=LARGE, channels_last=False, training=False), USUAL),
+        (keeping(5, 5, 5), USUAL),
+        (keeping(50, 98), USUAL),  # a run that ended before the third count
+        (keeping(200, 20, 180), USUAL),  # filled and emptied
+        (keeping(20, 100, 200), USUAL),  # an episode that becomes longer with training, not a step
+        (keeping(48, 60, 84), USUAL),  # one per epoch of four steps
         (calling("gc.collect", share=0.005), USUAL),
         (calling("gc.collect", share=0.2, per_step=0.01), USUAL),
         (calling("torch.cuda.empty_cache", share=0.001), USUAL),
@@ -349,6 +362,12 @@ def test_reads_that_cost_nothing_are_none():
     waits = calling("torch.cuda.synchronize", share=0.2)
     waits = msgspec.structs.replace(waits, environment=with_environment(cuda=True).environment)
     assert [one.fault for one in reading(waits, sync=0.21)] == ["synchronized-each-step"]
+
+
+def test_a_sum_that_grows_with_its_graph_is_found():
+    (found,) = faults(keeping(4, 4, 4, chains=(48, 96, 192)))
+    assert found.fault == "graphs-kept"
+    assert "sums chained" in found.evidence[0]
 
 
 def test_denormals_that_are_flushed_are_none():

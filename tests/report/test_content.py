@@ -242,3 +242,23 @@ def test_no_diff_has_no_lines() -> None:
 @given(st.text(alphabet="+-@ \n\\1,a", max_size=80))
 def test_any_text_can_be_shown_as_a_diff(text: str) -> None:
     assert "\n".join(line.text for line in diff_lines(text)) == text
+
+
+def test_what_the_kernel_and_the_gpus_say_are_facts() -> None:
+    system = {
+        "minor_faults_per_s": 1200.4,
+        "involuntary_switches_per_s": 37.0,
+        "read_bytes_per_s": 3 << 20,
+        "written_bytes_per_s": 10.0,
+        "io_wait": 0.25,
+    }
+    gpus = [{"name": "NVIDIA <H200>", "utilisation": 0.37, "throttled_by": ["power cap"]}, {"utilisation": None}]
+    result = msgspec.structs.replace(photo_profile(), utilisation={"system": system, "gpus": gpus})
+    said = {fact.name: fact.value for fact in run_facts(result)}
+    assert said["Kernel"] == (
+        "37 forced context switches per second · 1,200 page faults per second · 3.00 MiB per second read from disks · "
+        "25 % of one thread waiting for disks"
+    )
+    assert said["GPUs"] == "NVIDIA <H200>: some kernel ran 37 % of the time · clocks lowered: power cap"
+    empty = msgspec.structs.replace(result, utilisation={"system": None, "gpus": []})
+    assert not {"Kernel", "GPUs"} & {fact.name for fact in run_facts(empty)}

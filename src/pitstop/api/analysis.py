@@ -1,11 +1,11 @@
 """From a Run to what is known about it: steps, ledger, findings, and the ProfileResult that reports show."""
 
-import itertools
 import statistics
 from collections import Counter
 
 import msgspec
 
+from pitstop.api.utilisation import utilisation
 from pitstop.diagnose.account import account
 from pitstop.diagnose.findings import find_faults
 from pitstop.diagnose.loaders import training_loaders
@@ -87,7 +87,7 @@ def profile_result(analysis: Analysis, *, run_folder: str | None, wall_s: float)
             peak_pss_bytes=run.usage.peak_pss_bytes,
             peak_device_bytes=run.end.peak_device_bytes if run.end else None,
         ),
-        utilisation=_utilisation(run, steps),
+        utilisation=utilisation(run, steps),
         ledger=shares,
         findings=_findings(analysis),
         not_measured=tuple(not_measured),
@@ -160,24 +160,6 @@ def _step_statistics(analysis: Analysis) -> StepStatistics:
         samples_per_step=statistics.fmean(samples) if any(samples) else None,
         steps_per_epoch=analysis.epoch_steps,
     )
-
-
-def _utilisation(run: Run, steps: Steps | None) -> dict[str, object]:
-    """CPU use of the process tree as a share of the usable cores, overall (steady part where steps are known) and over time."""
-    samples, cpus = run.usage.samples, run.usage.cpus
-    timeline = []
-    for before, after in itertools.pairwise(samples):
-        span = (after.time_ns - before.time_ns) * cpus
-        if span > 0:
-            timeline.append(
-                [round((after.time_ns - run.started_ns) / 1e9, 3), round((after.cpu_ns - before.cpu_ns) / span, 4)]
-            )
-    first = steps.ends_ns[steps.warmup - 1] if steps and steps.warmup else run.started_ns
-    inside = [sample for sample in samples if sample.time_ns >= first] if steps else list(samples)
-    mean = None
-    if len(inside) >= 2 and inside[-1].time_ns > inside[0].time_ns:
-        mean = (inside[-1].cpu_ns - inside[0].cpu_ns) / ((inside[-1].time_ns - inside[0].time_ns) * cpus)
-    return {"cpu": mean, "cpus": cpus, "timeline": timeline, "throttled_ns": run.usage.throttled_ns}
 
 
 def _gap_shares(run: Run) -> dict[Category, float]:

@@ -18,6 +18,7 @@ __all__ = [
     "Evidence",
     "ForwardSighting",
     "GraphBreak",
+    "KeptGraphs",
     "LoaderSighting",
     "ModuleNames",
     "OptimizerSighting",
@@ -169,6 +170,14 @@ class DenormalSighting(msgspec.Struct, frozen=True, kw_only=True, tag="denormals
     denormal: int
 
 
+class KeptGraphs(msgspec.Struct, frozen=True, kw_only=True, tag="kept_graphs", tag_field="kind"):
+    """What was alive after so many steps: tensors that hold a graph, and the longest chain of sums behind a scalar."""
+
+    step: int
+    tensors: int
+    chain: int
+
+
 class ArgparseOption(msgspec.Struct, frozen=True, kw_only=True, tag="argparse", tag_field="kind"):
     """One option of the program's own argparse parser, with the value of this run."""
 
@@ -251,6 +260,7 @@ Sighting = (
     | GraphBreak
     | Recompile
     | DenormalSighting
+    | KeptGraphs
     | ArgparseOption
     | EnvironmentSighting
     | DrainedLoader
@@ -273,6 +283,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     graph_breaks: tuple[GraphBreak, ...] = ()
     recompiles: tuple[Recompile, ...] = ()
     denormals: tuple[DenormalSighting, ...] = ()
+    kept_graphs: tuple[KeptGraphs, ...] = ()
     options: tuple[ArgparseOption, ...] = ()
     drained: tuple[DrainedLoader, ...] = ()  # of a run that an intervention asked for
     faults: tuple[ProbeFault, ...] = ()

@@ -140,7 +140,7 @@ class ProfileResult(msgspec.Struct, frozen=True, kw_only=True):
     memory: BaselineMemory
     utilisation: dict[
         str, Any
-    ]  # "cpu": mean share of the usable cores, "cpus": their number, "timeline": [[t_s, share], ...]
+    ]  # "cpu": mean share of the usable cores, "cpus": their number, "timeline": [[t_s, share], ...]; the rest: `pitstop.api.utilisation`
     ledger: dict[Category, float]  # shares of steady step time, sum to 1; {} where there are no steps
     findings: tuple[Finding, ...]
     not_measured: tuple[NotMeasured, ...]

@@ -10,6 +10,7 @@ from . import (
     denormals,
     dynamo_reasons,
     interventions,
+    kept_graphs,
     loaders,
     modules,
     optimizers,
@@ -32,7 +33,14 @@ def install(torch, session):
         compilations.install,
     ]
     if session.mode == "profile":
-        parts += [checkpoints.install, anomalies.install, calls.install, denormals.install, dynamo_reasons.install]
+        parts += [
+            checkpoints.install,
+            anomalies.install,
+            calls.install,
+            denormals.install,
+            dynamo_reasons.install,
+            kept_graphs.install,
+        ]
         collector.install(session)
         session.sample(hooked.categories)
         if session.sampler is not None:

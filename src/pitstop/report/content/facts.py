@@ -26,6 +26,8 @@ def run_facts(result: ProfileResult) -> tuple[Fact, ...]:
         ("steps", _steps(result.steps)),
         ("memory", _memory(result)),
         ("processors", _processors(result)),
+        ("gpus", _gpus(result)),
+        ("system", _system(result)),
         ("overhead", _overhead(result)),
     )
     return tuple(Fact(name=label("fact", name), value=value) for name, value in found if value)
@@ -93,6 +95,34 @@ def _processors(result: ProfileResult) -> str:
         parts.append(say("report.fact.cpu", share=numbers.share(busy), cpus=cpus))
     if isinstance(throttled_ns, int) and throttled_ns > 0:
         parts.append(say("report.fact.throttled", time=numbers.duration(throttled_ns)))
+    return SEPARATOR.join(parts)
+
+
+def _gpus(result: ProfileResult) -> str:
+    parts: list[str] = []
+    gpus = result.utilisation.get("gpus")
+    for gpu in gpus if isinstance(gpus, list) else ():
+        share = gpu.get("utilisation")
+        if isinstance(share, int | float):
+            parts.append(say("report.fact.gpu", name=plain(str(gpu.get("name"))), share=numbers.share(share)))
+        if gpu.get("throttled_by"):
+            parts.append(say("report.fact.gpu_throttled", reasons=plain(", ".join(gpu["throttled_by"]))))
+    return SEPARATOR.join(parts)
+
+
+def _system(result: ProfileResult) -> str:
+    system = result.utilisation.get("system")
+    if not isinstance(system, dict):
+        return ""
+    parts = [
+        say("report.fact.switches", count=numbers.count(round(system["involuntary_switches_per_s"]))),
+        say("report.fact.faults", count=numbers.count(round(system["minor_faults_per_s"]))),
+    ]
+    for key, name in (("report.fact.reads", "read_bytes_per_s"), ("report.fact.writes", "written_bytes_per_s")):
+        if system[name] >= 1 << 20:
+            parts.append(say(key, size=numbers.bytes_text(round(system[name]))))
+    if system["io_wait"] >= 0.01:
+        parts.append(say("report.fact.io_wait", share=numbers.share(system["io_wait"])))
     return SEPARATOR.join(parts)
 
 

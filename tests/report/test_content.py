@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pitstop.records.results import InterventionResult, Shadow, TuneResult
+from pitstop.records.results import InterventionResult, PeriodicWork, Shadow, TuneResult
 from pitstop.records.steps import CATEGORIES
 from pitstop.records.verdicts import Gate, VerdictKind
 from pitstop.report.content.account import account_facts, confirm_facts
@@ -242,6 +242,20 @@ def test_no_diff_has_no_lines() -> None:
 @given(st.text(alphabet="+-@ \n\\1,a", max_size=80))
 def test_any_text_can_be_shown_as_a_diff(text: str) -> None:
     assert "\n".join(line.text for line in diff_lines(text)) == text
+
+
+def test_what_comes_back_is_a_fact_with_its_line() -> None:
+    work = PeriodicWork(
+        category="checkpoint",
+        every=50,
+        times=4,
+        extra_ns=120_000_000,
+        share=0.034,
+        where=f"{photo_profile().program.cwd}/train.py:9",
+    )
+    result = msgspec.structs.replace(photo_profile(), periodic=(work,))
+    said = {fact.name: fact.value for fact in run_facts(result)}
+    assert said["Comes back"] == "every 50 steps checkpoint: 120 ms more, 3.4 % of all time (train.py:9)"
 
 
 def test_what_the_kernel_and_the_gpus_say_are_facts() -> None:

@@ -10,6 +10,7 @@ from pitstop.diagnose.account import account
 from pitstop.diagnose.findings import find_faults
 from pitstop.diagnose.loaders import training_loaders
 from pitstop.diagnose.pauses import find_pauses, is_inside
+from pitstop.diagnose.periodic import find_periodic
 from pitstop.diagnose.steps import find_steps, steps_per_epoch
 from pitstop.diagnose.timeline import ledger_timeline
 from pitstop.measure.machine import fingerprint, read_machine
@@ -93,6 +94,7 @@ def profile_result(analysis: Analysis, *, run_folder: str | None, wall_s: float)
         not_measured=tuple(not_measured),
         overhead=Overhead(per_step_ns=None, share=None),  # see _not_measured
         step_times_ns=_step_times(steps) if steps else (),
+        periodic=find_periodic(run.main.events, steps, stack_samples=run.stack_samples) if steps and run.main else (),
         hot=_hot(run),
         run_folder=run_folder,
         wall_s=wall_s,

@@ -15,7 +15,7 @@ from pitstop.diagnose.pauses import Stretch, fill, find_pauses, is_inside, parts
 from pitstop.diagnose.steps import training_thread
 from pitstop.records import CATEGORIES, Category, Event, EventKind, Ledger, Steps
 
-__all__ = ["account", "categories_in"]
+__all__ = ["account", "account_by_step", "categories_in"]
 
 _CATEGORY_OF: dict[EventKind, Category] = {
     EventKind.FETCH: "data_wait",
@@ -91,6 +91,15 @@ def categories_in(events: Sequence[Event], stretches: Sequence[Stretch]) -> list
         return []
     exclusive = _exclusive(_spans(_of_training(events)), stretches[0][0], stretches[-1][1])
     return _each_within(exclusive, stretches)
+
+
+def account_by_step(events: Sequence[Event], steps: Steps) -> list[Counter[str]]:
+    """Return the nanoseconds per category of each steady step; what no event covers is "unknown", in pauses nearly all."""
+    stretches = steps.stretches[steps.warmup :]
+    found = categories_in(events, stretches)
+    for (start, end), counts in zip(stretches, found, strict=True):
+        counts["unknown"] = end - start - sum(counts.values())
+    return found
 
 
 def _filled(

@@ -21,6 +21,7 @@ __all__ = [
     "NotMeasured",
     "Overhead",
     "Patched",
+    "PeriodicWork",
     "PrescriptionResult",
     "ProfileResult",
     "ProgramResult",
@@ -124,6 +125,17 @@ class EnvironmentResult(msgspec.Struct, frozen=True, kw_only=True):
     huge_pages: str | None = None
 
 
+class PeriodicWork(msgspec.Struct, frozen=True, kw_only=True):
+    """Work that came back every `every` steps in the steady part: how often, and by how much it made each of those steps longer."""
+
+    category: Category
+    every: int
+    times: int
+    extra_ns: int
+    share: float
+    where: str | None = None  # the line of the program that most stack samples of the category were in
+
+
 class Overhead(msgspec.Struct, frozen=True, kw_only=True):
     """What the probe itself cost; None where it was not compared with a run without it."""
 
@@ -146,6 +158,7 @@ class ProfileResult(msgspec.Struct, frozen=True, kw_only=True):
     not_measured: tuple[NotMeasured, ...]
     overhead: Overhead
     step_times_ns: tuple[int, ...] = ()  # one per step, warm-up included, for the plot
+    periodic: tuple[PeriodicWork, ...] = ()
     hot: tuple[Shadow, ...] = ()
     run_folder: str | None = None
     wall_s: float = 0.0

@@ -1,13 +1,13 @@
 """What a rule is: facts in, at most one finding out."""
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
+from pitstop.diagnose.hot_places import hottest
 from pitstop.messages import Text
-from pitstop.records import GAP_CATEGORIES, CallSighting, Category, Evidence, Ledger, Site, TreeUsage
+from pitstop.records import CallSighting, Category, Evidence, Ledger, Site, TreeUsage
 from pitstop.records.results import Finding
 
 __all__ = ["Facts", "Rule", "ceiling", "finding", "place"]
@@ -42,12 +42,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
     def hottest(self, *categories: str) -> str | None:
         """Return the line of the user's source that most stack samples of these categories were in; None without samples."""
-        lines: Counter[str] = Counter()
-        for where, count in self.stack_samples:
-            category, _, text = where.partition("|")
-            if not {category, GAP_CATEGORIES.get(category)}.isdisjoint(categories) and not text.startswith("?"):
-                lines[text.split(" ")[0]] += count
-        return lines.most_common(1)[0][0] if lines else None
+        return hottest(self.stack_samples, *categories)
 
     def share(self, *categories: Category) -> float:
         """Return the share of the steady step time that these categories of the ledger have together."""

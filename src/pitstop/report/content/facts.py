@@ -24,6 +24,7 @@ def run_facts(result: ProfileResult) -> tuple[Fact, ...]:
     """Return what is known of the run besides its ledger; what was not measured is left out (see `not_measured`)."""
     found = (
         ("steps", _steps(result.steps)),
+        ("periodic", _periodic(result)),
         ("memory", _memory(result)),
         ("processors", _processors(result)),
         ("gpus", _gpus(result)),
@@ -75,6 +76,21 @@ def _steps(steps: StepStatistics) -> str:
     if steps.clock:
         parts.append(label("clock", steps.clock))
     return SEPARATOR.join(parts)
+
+
+def _periodic(result: ProfileResult) -> str:
+    folder = result.program.cwd.rstrip("/") + "/"
+    return SEPARATOR.join(
+        say(
+            "report.fact.every",
+            category=label("category", work.category),
+            steps=numbers.count(work.every),
+            time=numbers.duration(work.extra_ns),
+            share=numbers.share(work.share),
+        )
+        + (f" ({plain(work.where.removeprefix(folder))})" if work.where else "")
+        for work in result.periodic
+    )
 
 
 def _memory(result: ProfileResult) -> str:

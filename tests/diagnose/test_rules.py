@@ -162,9 +162,9 @@ def seen(**kinds) -> Evidence:
     return msgspec.structs.replace(HEALTHY, **kinds)
 
 
-def looping(operations: int, parameters: int) -> Evidence:
+def looping(operations: int, parameters: int, **forward) -> Evidence:
     backward = msgspec.structs.replace(BACKWARD, operations=operations, parameters=parameters)
-    return seen(backwards=(backward,))
+    return seen(backwards=(backward,), forwards=(msgspec.structs.replace(FORWARD, **forward),))
 
 
 def tiny(of: str, denormal: int) -> Evidence:
@@ -292,6 +292,7 @@ def test_a_fault_is_found_with_its_ceiling_and_where_it_shows(case):
         (with_optimizer(fused=None), USUAL),
         (looping(1500, 100), USUAL),  # a deep model: each parameter is used a few times
         (looping(180, 2), USUAL),
+        (looping(2000, 10, num_parameters=LARGE), USUAL),  # a large matrix product in each round
         (looping(2000, 10), ledger(wall_s=2000, backward=0.4)),  # shared weights, but each operation computes for long
         (looping(2000, 10), ledger(data_wait=0.75)),
         (on_gpu(deterministic=False), USUAL),
@@ -390,9 +391,9 @@ def test_a_function_that_is_compiled_to_the_limit_runs_uncompiled_from_then_on()
 
 
 def test_several_micro_steps_have_as_many_times_the_operations():
-    many = find_faults(looping(2000, 10), ledger(wall_s=1000), frozenset({1}), usage(), micro_steps=16)
+    many = find_faults(looping(2000, 10), ledger(wall_s=2000), frozenset({1}), usage(), micro_steps=16)
     assert [one.fault for one in many] == ["python-loop-in-model"]
-    assert find_faults(looping(2000, 10), ledger(wall_s=1000), frozenset({1}), usage(), micro_steps=1) == ()
+    assert find_faults(looping(2000, 10), ledger(wall_s=2000), frozenset({1}), usage(), micro_steps=1) == ()
 
 
 def test_a_loop_is_blamed_on_the_hottest_line_of_the_forward():

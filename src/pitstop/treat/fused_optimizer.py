@@ -11,7 +11,7 @@ from pitstop.treat.versions import torch_at_least
 if TYPE_CHECKING:
     from pitstop.treat.edit import Draft
 
-__all__ = ["FusedOptimizer"]
+__all__ = ["FusedOptimizer", "has_fused_kernel"]
 
 # Since when torch has a fused kernel, by optimizer class, on a CPU and on a GPU (release notes of 2.0, 2.2, 2.4; Adagrad on CUDA read in 2.13).
 _SINCE = {
@@ -74,6 +74,17 @@ class FusedOptimizer:
             set_parameter(file, call, "fused", "True", instead_of="foreach")
 
 
+def has_fused_kernel(view: View, optimizer: OptimizerSighting) -> bool:
+    """Tell whether this version of torch has a fused kernel for the optimizer on all devices of its parameters."""
+    since = _SINCE.get(optimizer.optimizer_class.rpartition(".")[2], {})
+    return not _missing(view, optimizer, since)
+
+
+def _missing(view: View, optimizer: OptimizerSighting, since: dict[str, tuple[int, int]]) -> list[str]:
+    kinds = {device.split(":")[0] for device in optimizer.devices} or {"cpu"}
+    return sorted(kind for kind in kinds if kind not in since or not torch_at_least(view, since[kind]))
+
+
 def _obstacle(view: View, optimizer: OptimizerSighting) -> str | None:
     if not optimizer.stack:
         return say("treat.made_by_library")
@@ -83,8 +94,7 @@ def _obstacle(view: View, optimizer: OptimizerSighting) -> str | None:
         return say("treat.no_fused_kernel", optimizer=name)
     if optimizer.fused:
         return say("treat.fused_already")
-    kinds = {device.split(":")[0] for device in optimizer.devices} or {"cpu"}
-    missing = sorted(kind for kind in kinds if kind not in since or not torch_at_least(view, since[kind]))
+    missing = _missing(view, optimizer, since)
     if missing:
         return say("treat.no_fused_kernel_here", optimizer=name, device=", ".join(missing))
     if any(forward.sparse_embedding for forward in view.evidence.forwards):

@@ -10,6 +10,7 @@ from pitstop.treat.contract import Treatment
 from pitstop.treat.cudnn_benchmark import CudnnBenchmark
 from pitstop.treat.expandable_segments import ExpandableSegments
 from pitstop.treat.flush_denormal import FlushDenormal
+from pitstop.treat.foreach_optimizer import ForeachOptimizer
 from pitstop.treat.fused_optimizer import FusedOptimizer
 from pitstop.treat.gc_freeze import GcFreeze
 from pitstop.treat.loader_workers import LoaderWorkers
@@ -30,6 +31,7 @@ TREATMENTS: tuple[Treatment, ...] = (
     Compile(),
     ChannelsLast(),
     FusedOptimizer(),
+    ForeachOptimizer(),
     Threads(),
     MallocReuse(),
     AnomalyOff(),

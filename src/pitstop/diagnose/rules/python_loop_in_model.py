@@ -1,7 +1,7 @@
 """T39: the model is a loop in Python over many small operations, and calling them takes longer than what they compute."""
 
 from pitstop.diagnose.rules.contract import Facts, Rule, finding, place
-from pitstop.diagnose.rules.operations import largest_backward, operation_ns
+from pitstop.diagnose.rules.operations import flop_at_least, largest_backward, operation_ns
 from pitstop.messages import Text
 from pitstop.records.results import Finding
 
@@ -12,9 +12,11 @@ _MIN_SHARE = 0.3
 # time steps has 125: the same parameters again and again.
 _MIN_REPEATS = 20
 _MIN_OPERATIONS = 200
-# Forward and backward of an operation that computes next to nothing take 10 to 40 us in eager mode, however fast the device
-# (the dispatcher, a node of autograd, an allocation), more on a busy machine: above this, most of the time is arithmetic.
-_SMALL_NS = 150_000
+# Forward and backward of an operation that computes next to nothing take 10 to 40 us in eager mode, however fast the device (the
+# dispatcher, a node of autograd, an allocation). Little to compute in one use of all parameters says that calling is what takes
+# time, whatever the machine is doing; an operation that takes long all the same works on something else than the parameters.
+_LITTLE_FLOP = 2e7
+_LONG_NS = 500_000
 
 _EVIDENCE = Text(
     en="{operations} operations on {parameters} parameter tensors behind one backward at {backward}: {each:.0f} us each, forward and backward "
@@ -30,7 +32,10 @@ def _find(facts: Facts) -> Finding | None:
     if backward is None or each_ns is None or share < _MIN_SHARE:
         return None
     operations, parameters = backward.operations or 0, max(1, backward.parameters or 0)
-    if operations < max(_MIN_OPERATIONS, _MIN_REPEATS * parameters) or each_ns > _SMALL_NS:
+    if operations < max(_MIN_OPERATIONS, _MIN_REPEATS * parameters) or each_ns > _LONG_NS:
+        return None
+    models = [forward for forward in facts.evidence.forwards if forward.training and forward.grad_enabled]
+    if max(map(flop_at_least, models), default=0.0) > _LITTLE_FLOP:
         return None
     called = place(backward.stack, otherwise="?")
     where = facts.hottest("forward") or called

@@ -1,11 +1,12 @@
 """What is found out off the hot path: the size of a graph, denormal numbers, backend settings, dynamo's reasons."""
 
+import gc
 from types import SimpleNamespace
 
 import pytest
 from probed import run_probed
 
-from pitstop.probe.pytorch import backends, denormals, dynamo_reasons
+from pitstop.probe.pytorch import backends, denormals, dynamo_reasons, kept_graphs
 from pitstop.probe.pytorch.graph_size import MAX_NODES, graph_size
 
 torch = pytest.importorskip("torch")
@@ -139,3 +140,56 @@ def test_a_compiled_program_says_where_its_graph_broke_and_why_it_compiled_again
     assert seen["parameters", 16][0] == 64
     assert evidence.backwards[0].operations is not None
     assert evidence.environment.flushes_denormals is False
+
+
+def kept(make, steps=200):
+    """What is seen of a program whose steps run `make(step)`."""
+    due, written = [], []
+    clock = SimpleNamespace(steps=0, after=lambda steps, callback: due.append((clock.steps + steps, callback)))
+    write = lambda kind, **fields: written.append((kind, fields))  # noqa: E731
+    session = SimpleNamespace(is_worker=False, sightings=SimpleNamespace(write=write))
+    kept_graphs.install(SimpleNamespace(torch=torch, clock=clock, session=session))
+    gc.collect()
+    for step in range(1, steps + 1):
+        make(step)
+        clock.steps = step
+        for item in [item for item in due if item[0] <= step]:
+            due.remove(item)
+            item[1]()
+    return written
+
+
+def loss():
+    return torch.ones(1, requires_grad=True).exp().sum()
+
+
+def test_losses_that_are_kept_are_counted_three_times_and_nothing_is_written_else():
+    losses = []
+    seen = kept(lambda _step: losses.append(loss()))
+    assert [fields["step"] for _kind, fields in seen] == [68, 100, 164]
+    first, second, third = (fields["tensors"] for _kind, fields in seen)
+    assert (second - first, third - second) == (32, 64)
+    assert kept(lambda _step: losses.append(loss().item())) == []
+    assert kept(lambda _step: losses.append(loss().detach())) == []
+
+
+def test_a_sum_that_holds_all_graphs_is_measured_by_its_chain():
+    total = [torch.zeros(())]
+
+    def add(_step):
+        total[0] = total[0] + loss()
+
+    seen = kept(add)
+    chains = [fields["chain"] for _kind, fields in seen]
+    assert chains == [68, 100, 164]
+
+
+def test_a_list_that_is_emptied_is_not_kept():
+    losses = []
+
+    def episode(step):
+        losses.append(loss())
+        if step % 10 == 0:
+            losses.clear()
+
+    assert kept(episode) == []

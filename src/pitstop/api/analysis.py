@@ -190,6 +190,12 @@ def _hot(run: Run) -> tuple[Shadow, ...]:
     return tuple(Shadow(where=where, share=count / total) for where, count in ranked[:_HOT_PLACES] if total)
 
 
+def _knows_calls(run: Run) -> bool:
+    """Tell whether the program's Python says where in a line it is, which tells reads from a device from other calls."""
+    environment = run.evidence.environment
+    return environment is not None and tuple(map(int, environment.python.split(".")[:2])) >= (3, 11)
+
+
 def _not_measured(analysis: Analysis) -> list[NotMeasured]:
     run = analysis.run
     gaps: list[NotMeasured] = []
@@ -201,6 +207,8 @@ def _not_measured(analysis: Analysis) -> list[NotMeasured]:
         gaps.append(NotMeasured(what=say("profile.what_steps"), why=say("profile.no_steps")))
     if run.evidence.environment is not None and not run.evidence.environment.cuda:
         gaps.append(NotMeasured(what=say("profile.what_device"), why=say("profile.no_device")))
+    if run.evidence.environment is not None and run.evidence.environment.cuda and not _knows_calls(run):
+        gaps.append(NotMeasured(what=say("profile.what_waits"), why=say("profile.why_waits")))
     if analysis.steps is not None and run.main is not None and (pauses := find_pauses(run.main.events)):
         unseen = sum(is_inside(start, end, pauses) for start, end in analysis.steps.stretches)
         share = numbers.share(unseen / analysis.steps.count)

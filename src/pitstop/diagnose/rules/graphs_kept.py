@@ -65,4 +65,21 @@ RULE = Rule(
         zh="total += loss.item()、losses.append(loss.detach())：保留数值而不是计算图  # 在 {where} 附近",
     ),
     find=_find,
+    owner="algorithm",
+    rule_of_thumb=Text(
+        en="Usual line: memory stays the same from step to step once the first few are done",
+        zh="经验线：最初几步之后，每步的内存占用保持不变",
+    ),
+    picture=Text(
+        en="Keeping every draft of a letter, together with all the paper it was written on",
+        zh="保留信的每一版草稿，连同用过的所有纸张",
+    ),
+    question=Text(
+        en="Is a gradient through earlier steps wanted, or only their numbers?",
+        zh="需要对之前的步求梯度，还是只要它们的数值？",
+    ),
+    reference=Text(
+        en="People ran out of memory by it: pytorch#17568, horovod#641, brax#152",
+        zh="有人因此耗尽内存：pytorch#17568、horovod#641、brax#152 等公开报告",
+    ),
 )

@@ -23,6 +23,13 @@ class Tensor:
     def __bool__(self):
         return True
 
+    def __float__(self):
+        self.asked = self._seen_from(sys._getframe(1))
+        return 0.0
+
+    def _seen_from(self, frame):
+        return what_waits(frame.f_code, frame.f_lasti)
+
 
 x = Tensor()
 nested = SimpleNamespace(batch=[x])
@@ -42,6 +49,8 @@ def test_reads_are_told_from_copies_and_from_everything_else():
     assert x.cuda() == HOST_TO_DEVICE
     assert send_to_device(x) == HOST_TO_DEVICE
     assert x.sum() is None
+    assert float(x) == 0.0
+    assert x.asked == SYNC
     assert x.to(
         "cuda:0",
         non_blocking=True,

@@ -12,7 +12,7 @@ from .sites import absolute
 
 SYNC = "python/sync"
 HOST_TO_DEVICE = "python/host_to_device"
-_READS = frozenset(("item", "tolist", "cpu", "numpy"))
+_READS = frozenset(("item", "tolist", "cpu", "numpy", "float", "int", "bool"))
 _COPIES = frozenset(("to", "cuda", "copy_", "send_to_device"))
 
 

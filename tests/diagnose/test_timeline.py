@@ -1,9 +1,12 @@
 """The ledger over time: stretches cover all steps, each sums to one, and what was not looked at has no shares."""
 
 import itertools
+from collections import Counter
 
 import pytest
 
+from pitstop.diagnose.account import account, account_by_step, spans_of
+from pitstop.diagnose.periodic import find_periodic
 from pitstop.diagnose.steps import find_steps
 from pitstop.diagnose.timeline import MOST_STRETCHES, ledger_timeline
 from pitstop.records import Event, EventKind, Mark
@@ -58,3 +61,21 @@ def test_what_lies_in_a_pause_has_no_shares_and_the_rest_keeps_its_own() -> None
     assert by_step[5]["data_wait"] == pytest.approx(0.5)
     assert by_step[15] == {}
     assert by_step[40]["data_wait"] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("with_evaluation", [False, True])
+def test_spans_that_are_made_once_and_handed_on_change_nothing(with_evaluation: bool) -> None:
+    events = loop(90, slow_from=50)
+    if with_evaluation:
+        events += [
+            Event(kind=EventKind.FORWARD, start_ns=at * MS - 500_000, end_ns=at * MS - 100_000, flags=1)
+            for at in range(100, 500, 100)
+        ]
+    steps = find_steps(events)
+    spans = spans_of(events, steps)
+    assert account(events, steps, spans=spans) == account(events, steps)
+    assert ledger_timeline(events, steps, spans=spans) == ledger_timeline(events, steps)
+    assert find_periodic(events, steps, spans=spans) == find_periodic(events, steps)
+    by_step = account_by_step(spans, steps)
+    whole = sum(by_step, Counter())
+    assert {name: ns for name, ns in account(events, steps).categories_ns.items() if ns} == dict(whole)

@@ -6,7 +6,7 @@ from collections import Counter
 import msgspec
 
 from pitstop.api.utilisation import utilisation
-from pitstop.diagnose.account import account
+from pitstop.diagnose.account import Span, account, spans_of
 from pitstop.diagnose.findings import find_faults
 from pitstop.diagnose.loaders import training_loaders
 from pitstop.diagnose.pauses import find_pauses, is_inside
@@ -45,6 +45,7 @@ class Analysis(msgspec.Struct, frozen=True, kw_only=True):
     ledger: Ledger | None
     train_loaders: frozenset[int]
     epoch_steps: int | None
+    spans: tuple[Span, ...] = ()  # of `spans_of`, made once
 
 
 def analyse(run: Run) -> Analysis:
@@ -55,12 +56,14 @@ def analyse(run: Run) -> Analysis:
     if steps is None or steps.count - steps.warmup < 1:
         return Analysis(run=run, steps=None, ledger=None, train_loaders=frozenset(), epoch_steps=None)
     loaders = training_loaders(events)
+    spans = spans_of(events, steps)
     return Analysis(
         run=run,
         steps=steps,
-        ledger=account(events, steps, gap_shares=_gap_shares(run)),
+        ledger=account(events, steps, spans=spans, gap_shares=_gap_shares(run)),
         train_loaders=loaders,
         epoch_steps=steps_per_epoch(steps, run.evidence, loaders),
+        spans=tuple(spans),
     )
 
 
@@ -94,11 +97,13 @@ def profile_result(analysis: Analysis, *, run_folder: str | None, wall_s: float)
         not_measured=tuple(not_measured),
         overhead=Overhead(per_step_ns=None, share=None),  # see _not_measured
         step_times_ns=_step_times(steps) if steps else (),
-        periodic=find_periodic(run.main.events, steps, stack_samples=run.stack_samples) if steps and run.main else (),
+        periodic=find_periodic(run.main.events, steps, stack_samples=run.stack_samples, spans=analysis.spans)
+        if steps and run.main
+        else (),
         hot=_hot(run),
         run_folder=run_folder,
         wall_s=wall_s,
-        ledger_timeline=ledger_timeline(run.main.events, steps, gap_shares=_gap_shares(run))
+        ledger_timeline=ledger_timeline(run.main.events, steps, gap_shares=_gap_shares(run), spans=analysis.spans)
         if steps and run.main
         else (),
         environment=_environment(run),

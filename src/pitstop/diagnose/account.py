@@ -15,7 +15,7 @@ from pitstop.diagnose.pauses import Stretch, fill, find_pauses, is_inside, parts
 from pitstop.diagnose.steps import training_thread
 from pitstop.records import CATEGORIES, Category, Event, EventKind, Ledger, Steps
 
-__all__ = ["account", "account_by_step", "categories_in"]
+__all__ = ["Span", "account", "account_by_step", "categories_in", "spans_of"]
 
 _CATEGORY_OF: dict[EventKind, Category] = {
     EventKind.FETCH: "data_wait",
@@ -42,16 +42,27 @@ _DETAILS = frozenset(
 _TRAINING, _GRAD_ENABLED = 1, 2
 
 
-class _Span(NamedTuple):
+class Span(NamedTuple):
+    """Some time that belongs to one category."""
+
     start_ns: int
     end_ns: int
     category: Category
+
+
+def spans_of(events: Sequence[Event], steps: Steps) -> list[Span]:
+    """Return the run from its first step to its last, cut so that one category owns each instant; gaps are left out.
+
+    It is the dear part of everything here: who asks several times makes it once and hands it on as `spans`.
+    """
+    return _exclusive(_spans(_of_training(events)), steps.start_ns, steps.ends_ns[-1])
 
 
 def account(
     events: Sequence[Event],
     steps: Steps,
     *,
+    spans: Sequence[Span] | None = None,
     named_gap_share: float = 0.0,
     gap_shares: Mapping[Category, float] | None = None,
 ) -> Ledger:
@@ -68,7 +79,7 @@ def account(
     first = steps.ends_ns[steps.warmup - 1] if steps.warmup else steps.start_ns
     last = steps.ends_ns[-1]
     totals: dict[str, int] = dict.fromkeys(CATEGORIES, 0)
-    exclusive = _exclusive(_spans(mine), first, last)
+    exclusive = _within(spans_of(events, steps) if spans is None else spans, first, last)
     for span in exclusive:
         totals[span.category] += span.end_ns - span.start_ns
     gap = (last - first) - sum(totals.values())
@@ -85,25 +96,31 @@ def account(
     return Ledger(wall_ns=last - first, steps=steps.count - steps.warmup, categories_ns=totals)
 
 
-def categories_in(events: Sequence[Event], stretches: Sequence[Stretch]) -> list[Counter[str]]:
-    """Return the nanoseconds per category of the events in each of the disjoint `stretches` (in time order), gaps left out."""
-    if not stretches:
-        return []
-    exclusive = _exclusive(_spans(_of_training(events)), stretches[0][0], stretches[-1][1])
-    return _each_within(exclusive, stretches)
+def _within(spans: Sequence[Span], first_ns: int, last_ns: int) -> list[Span]:
+    """Return the disjoint `spans` as far as they lie between two times."""
+    return [
+        Span(max(span.start_ns, first_ns), min(span.end_ns, last_ns), span.category)
+        for span in spans
+        if span.end_ns > first_ns and span.start_ns < last_ns
+    ]
 
 
-def account_by_step(events: Sequence[Event], steps: Steps) -> list[Counter[str]]:
+def categories_in(spans: Sequence[Span], stretches: Sequence[Stretch]) -> list[Counter[str]]:
+    """Return the nanoseconds per category of `spans_of` a run in each of the disjoint `stretches` (in time order), gaps left out."""
+    return _each_within(spans, stretches)
+
+
+def account_by_step(spans: Sequence[Span], steps: Steps) -> list[Counter[str]]:
     """Return the nanoseconds per category of each steady step; what no event covers is "unknown", in pauses nearly all."""
     stretches = steps.stretches[steps.warmup :]
-    found = categories_in(events, stretches)
+    found = categories_in(spans, stretches)
     for (start, end), counts in zip(stretches, found, strict=True):
         counts["unknown"] = end - start - sum(counts.values())
     return found
 
 
 def _filled(
-    events: Sequence[Event], ordered: Sequence[Event], steps: Steps, exclusive: Sequence[_Span]
+    events: Sequence[Event], ordered: Sequence[Event], steps: Steps, exclusive: Sequence[Span]
 ) -> dict[str, int]:
     """Return what the "uncovered" nanoseconds in pauses, in no event, are taken to be made of: by category, and "gap"."""
     first, last = steps.ends_ns[steps.warmup - 1] if steps.warmup else steps.start_ns, steps.ends_ns[-1]
@@ -156,7 +173,7 @@ def _length(stretches: Sequence[Stretch]) -> int:
     return sum(end - start for start, end in stretches)
 
 
-def _each_within(spans: Sequence[_Span], stretches: Sequence[Stretch]) -> list[Counter[str]]:
+def _each_within(spans: Sequence[Span], stretches: Sequence[Stretch]) -> list[Counter[str]]:
     """Nanoseconds per category of disjoint `spans` that lie in each of the disjoint `stretches`, both in time order."""
     found: list[Counter[str]] = []
     at = 0
@@ -173,14 +190,14 @@ def _each_within(spans: Sequence[_Span], stretches: Sequence[Stretch]) -> list[C
     return found
 
 
-def _spans(ordered: Sequence[Event]) -> list[_Span]:
+def _spans(ordered: Sequence[Event]) -> list[Span]:
     """Events as spans that may nest, with phases (evaluation, loss) added as outer spans."""
     trains = training_loaders(ordered)
     goes_backward = any(event.kind is EventKind.BACKWARD for event in ordered)
     phases = [*_evaluation_phases(ordered, trains, goes_backward), *(_loss_spans(ordered) if goes_backward else ())]
     phase_at = iter(sorted(span for span in phases if span.category == "evaluation"))
     phase = next(phase_at, None)
-    spans: list[_Span] = list(phases)
+    spans: list[Span] = list(phases)
     for event in ordered:
         category = _CATEGORY_OF.get(event.kind)
         if category is None or event.end_ns <= event.start_ns:
@@ -189,11 +206,11 @@ def _spans(ordered: Sequence[Event]) -> list[_Span]:
             phase = next(phase_at, None)
         if phase is not None and phase.start_ns <= event.start_ns and category not in _OWN_IN_EVALUATION:
             category = "evaluation"
-        spans.append(_Span(event.start_ns, event.end_ns, category))
+        spans.append(Span(event.start_ns, event.end_ns, category))
     return sorted(spans, key=lambda span: (span.start_ns, -span.end_ns))
 
 
-def _evaluation_phases(ordered: Sequence[Event], trains: frozenset[int], goes_backward: bool) -> list[_Span]:
+def _evaluation_phases(ordered: Sequence[Event], trains: frozenset[int], goes_backward: bool) -> list[Span]:
     """Stretches from the first to the last event of evaluating, with no training event in between.
 
     Evaluating is what asks a loader that does not feed training, and a forward without gradients of a module that is trained at other
@@ -206,7 +223,7 @@ def _evaluation_phases(ordered: Sequence[Event], trains: frozenset[int], goes_ba
     trained = {
         event.arg for event in ordered if event.kind is EventKind.FORWARD and event.flags == _GRAD_ENABLED | _TRAINING
     }
-    phases: list[_Span] = []
+    phases: list[Span] = []
     start: int | None = None
     end = 0
     for event in ordered:
@@ -218,40 +235,40 @@ def _evaluation_phases(ordered: Sequence[Event], trains: frozenset[int], goes_ba
             end = event.end_ns
         elif loader or event.kind in (EventKind.BACKWARD, EventKind.OPTIMIZER):
             if start is not None and end > start:
-                phases.append(_Span(start, end, "evaluation"))
+                phases.append(Span(start, end, "evaluation"))
             start = None
     if start is not None and end > start:
-        phases.append(_Span(start, end, "evaluation"))
+        phases.append(Span(start, end, "evaluation"))
     return phases
 
 
-def _loss_spans(ordered: Sequence[Event]) -> list[_Span]:
+def _loss_spans(ordered: Sequence[Event]) -> list[Span]:
     """From the end of a forward with gradients to the start of the next backward, if nothing but the loss can lie between."""
-    spans: list[_Span] = []
+    spans: list[Span] = []
     forward_end: int | None = None
     for event in ordered:
         if event.kind is EventKind.FORWARD and event.flags & _GRAD_ENABLED:
             forward_end = max(forward_end or 0, event.end_ns)
         elif event.kind is EventKind.BACKWARD:
             if forward_end is not None and event.start_ns > forward_end:
-                spans.append(_Span(forward_end, event.start_ns, "forward"))
+                spans.append(Span(forward_end, event.start_ns, "forward"))
             forward_end = None
         elif event.kind in (EventKind.FETCH, EventKind.OPTIMIZER, EventKind.CHECKPOINT):
             forward_end = None
     return spans
 
 
-def _exclusive(spans: Sequence[_Span], first_ns: int, last_ns: int) -> list[_Span]:
+def _exclusive(spans: Sequence[Span], first_ns: int, last_ns: int) -> list[Span]:
     """Cut nested or overlapping spans (sorted by start, outer first) so that the innermost, latest-started one owns each instant."""
-    result: list[_Span] = []
-    stack: list[_Span] = []
+    result: list[Span] = []
+    stack: list[Span] = []
     at = first_ns
 
-    def emit(until: int, span: _Span) -> None:
+    def emit(until: int, span: Span) -> None:
         nonlocal at
         start, end = max(at, first_ns, span.start_ns), min(until, last_ns, span.end_ns)
         if end > start:
-            result.append(_Span(start, end, span.category))
+            result.append(Span(start, end, span.category))
             at = end
 
     for span in spans:

@@ -7,7 +7,7 @@ import itertools
 import statistics
 from collections.abc import Sequence
 
-from pitstop.diagnose.account import account_by_step
+from pitstop.diagnose.account import Span, account_by_step, spans_of
 from pitstop.diagnose.hot_places import hottest
 from pitstop.records import CATEGORIES, Category, Event, Steps
 from pitstop.records.results import PeriodicWork
@@ -24,15 +24,19 @@ _EVEN = 0.8  # share of the distances that are the usual one, to one step or a f
 
 
 def find_periodic(
-    events: Sequence[Event], steps: Steps, *, stack_samples: Sequence[tuple[str, int]] = ()
+    events: Sequence[Event],
+    steps: Steps,
+    *,
+    stack_samples: Sequence[tuple[str, int]] = (),
+    spans: Sequence[Span] | None = None,
 ) -> tuple[PeriodicWork, ...]:
-    """Return what comes back at a fixed period in the steady steps, the most expensive first."""
+    """Return what comes back at a fixed period in the steady steps, the most expensive first; `spans` as for `account`."""
     stretches = steps.stretches[steps.warmup :]
     wall_ns = sum(end - start for start, end in stretches)
     if len(stretches) < 2 * _OFTEN or not wall_ns:
         return ()
     usual_ns = statistics.median(end - start for start, end in stretches)
-    per_step = account_by_step(events, steps)
+    per_step = account_by_step(spans_of(events, steps) if spans is None else spans, steps)
     found: list[PeriodicWork] = []
     for category in CATEGORIES:
         spent = [counts[category] for counts in per_step]

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from pitstop.diagnose.account import categories_in
+from pitstop.diagnose.account import Span, categories_in, spans_of
 from pitstop.diagnose.pauses import Stretch, find_pauses
 from pitstop.records import CATEGORIES, Category, Event, Steps
 from pitstop.records.results import LedgerStretch
@@ -18,18 +18,21 @@ def ledger_timeline(
     steps: Steps,
     *,
     gap_shares: Mapping[Category, float] | None = None,
+    spans: Sequence[Span] | None = None,
 ) -> tuple[LedgerStretch, ...]:
     """Return at most MOST_STRETCHES stretches of equally many steps each, warm-up included, that cover all steps.
 
     What the probe did not look at (pauses) counts for nothing, so that a stretch inside a pause has no shares.
-    `gap_shares` as for `account`.
+    `gap_shares` and `spans` as for `account`.
     """
     per_stretch = -(-steps.count // MOST_STRETCHES)
     times = steps.stretches
     groups = [times[first : first + per_stretch] for first in range(0, steps.count, per_stretch)]
     pauses = find_pauses(sorted(events, key=lambda event: event.start_ns))
     seen = [_outside((group[0][0], group[-1][1]), pauses) for group in groups]
-    counted = iter(categories_in(events, [part for parts in seen for part in parts]))
+    counted = iter(
+        categories_in(spans_of(events, steps) if spans is None else spans, [part for parts in seen for part in parts])
+    )
     found = []
     for number, parts in enumerate(seen):
         first = number * per_stretch + 1

@@ -18,6 +18,7 @@ SCHEMA = 1
 _STEM = re.compile(r"\d+-\d+")  # process id and start stamp; equivalence runs leave other files beside them
 # What ends a step, best first: the process with the most of the best kind is the one that trains.
 _CLOCKS = (EventKind.STEP, EventKind.OPTIMIZER, EventKind.BACKWARD, EventKind.FORWARD, EventKind.FETCH)
+_CLEARLY_SLOWER = 1.02  # a rank whose mean step takes longer than rank 0's by this factor is the one that counts
 
 
 class ProbeConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +68,7 @@ def read_probe(folder: Path, *, project_root: str) -> ProbeReading:
     stems = sorted((name for name in names if _STEM.fullmatch(name)), key=_start_stamp)
     seen = {stem: read_sightings(folder / f"{stem}.sightings.jsonl") for stem in stems}
     files = {stem: read_events(path) for stem in stems if (path := folder / f"{stem}.events").exists()}
-    main = _training(files)
+    main, ranks = _training(files, seen)
     known = seen[main] if main is not None else _first_with_environment(seen)
     faults = [fault for stem in stems for fault in (*(files[stem].faults if stem in files else ()), *seen[stem].faults)]
     faults += [f"{fault.where}: {fault.error}" for stem in stems for fault in seen[stem].probe_faults]
@@ -75,7 +76,12 @@ def read_probe(folder: Path, *, project_root: str) -> ProbeReading:
     samples, sample_faults = _read_samples(folder, [stem for stem in stems if stem == main or _is_worker(files, stem)])
     return ProbeReading(
         processes=tuple(
-            ProcessEvents(pid=file.pid, role="main" if stem == main else file.role, events=file.events)
+            ProcessEvents(
+                pid=file.pid,
+                role="main" if stem == main else "rank" if stem in ranks else file.role,
+                events=file.events,
+                rank=ranks.get(stem),
+            )
             for stem, file in files.items()
         ),
         evidence=known.evidence(project_root),
@@ -90,17 +96,47 @@ def _start_stamp(stem: str) -> tuple[int, str]:
     return (int(stem.rpartition("-")[2]), stem)
 
 
-def _training(files: Mapping[str, EventFile]) -> str | None:
-    """Return the stem of the process with the most events of the best step-ending kind; the first among equals."""
-    best: tuple[tuple[int, ...], str] | None = None
+def _training(files: Mapping[str, EventFile], seen: Mapping[str, Seen]) -> tuple[str | None, dict[str, int]]:
+    """Return the stem of the process that trains, and of those that train together with it (and itself) the ranks.
+
+    It is the one with the most events of the best step-ending kind, the first among equals. Of several ranks it is
+    the slowest, because all wait for it; rank 0 where none is clearly slower, which it is that writes files and evaluates.
+    """
+    counts = {}
     for stem, file in files.items():
-        if file.role == "worker":
-            continue
         kinds = [event.kind for event in file.events]
-        counts = tuple(kinds.count(kind) for kind in _CLOCKS)
-        if any(counts) and (best is None or counts > best[0]):
-            best = (counts, stem)
-    return best[1] if best is not None else None
+        counts[stem] = tuple(kinds.count(kind) for kind in _CLOCKS) if file.role != "worker" else ()
+    main = max(files, key=lambda stem: counts[stem], default=None)
+    if main is None or not any(counts[main]):
+        return None, {}
+    clock = next(kind for kind, count in zip(_CLOCKS, counts[main], strict=True) if count)
+    ranks = _ranks(main, seen, {stem: counts[stem][_CLOCKS.index(clock)] for stem in files if counts[stem]})
+    if not ranks:
+        return main, {}
+    step_ns = {stem: _mean_between(files[stem], clock) for stem in ranks}
+    first, slowest = min(ranks, key=lambda stem: ranks[stem]), max(ranks, key=lambda stem: step_ns[stem])
+    return slowest if step_ns[slowest] > step_ns[first] * _CLEARLY_SLOWER else first, ranks
+
+
+def _ranks(main: str, seen: Mapping[str, Seen], stepped: Mapping[str, int]) -> dict[str, int]:
+    """Return stem -> rank of the processes that step as `main` does, in a group of as many ranks; of restarted ones the busiest."""
+    environment = seen[main].environment
+    if environment is None or environment.ranks < 2:
+        return {}
+    found: dict[int, str] = {}
+    for stem, steps in stepped.items():
+        other = seen[stem].environment
+        if steps and other is not None and other.rank is not None and other.ranks == environment.ranks:
+            known = found.get(other.rank)
+            if known is None or stepped[known] < steps:
+                found[other.rank] = stem
+    return {stem: rank for rank, stem in found.items()}
+
+
+def _mean_between(file: EventFile, clock: EventKind) -> float:
+    """Return the mean time between the ends of two events of kind `clock`; 0 where there are no two."""
+    ends = [event.end_ns for event in file.events if event.kind is clock]
+    return (ends[-1] - ends[0]) / (len(ends) - 1) if len(ends) > 1 else 0.0
 
 
 def _first_with_environment(seen: Mapping[str, Seen]) -> Seen:

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from .import_watch import ImportWatch
+from .ranks import Ranks
 from .recorder import Recorder
 from .sightings import Sightings
 from .step_clock import StepClock
@@ -33,6 +34,8 @@ class Session:
             stop_after_ns=self.config.get("stop_after_ns"),
             stop_min_steps=self.config.get("stop_min_steps") or 0,
         )
+        self.ranks = Ranks(folder, self.fault)
+        self.clock.together = self.ranks.is_over
         self.watch = ImportWatch(self.fault)
         self.is_worker = False
         self.last_loss = None  # detached
@@ -113,6 +116,7 @@ class Session:
         try:
             self.recorder.after_fork()
             self.clock.reset()
+            self.ranks.forget()
             self.is_worker = False
             self.last_loss = None
             for callback in self.forked:
@@ -123,6 +127,7 @@ class Session:
     def on_stop(self):
         """Write everything and end the program, running none of its code: the wanted steps are done."""
         self.finish("stopped")
+        self.ranks.meet()
         os._exit(0)
 
     def on_exit(self):

@@ -34,6 +34,7 @@ class StepClock:
         self._on_stop = on_stop
         self._on_fault = on_fault
         self.is_alive = lambda _number: True  # whether the optimizer of this number exists
+        self.together = lambda _count, due: due  # (count, own time is over) -> end here; ranks agree on it
         self.reset()
 
     def reset(self):
@@ -149,7 +150,8 @@ class StepClock:
         now_ns = time.monotonic_ns()
         if self._first_ns is None:
             self._first_ns = now_ns
-        return now_ns - self._first_ns >= self._stop_after_ns and count >= self._least(kind, self._stop_min_steps)
+        due = now_ns - self._first_ns >= self._stop_after_ns and count >= self._least(kind, self._stop_min_steps)
+        return self.together(count, due)
 
     def _least(self, kind, steps):
         """Return the count of `kind` that stands for so many steps, or for certainty that nothing higher ends steps."""

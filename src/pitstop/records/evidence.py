@@ -205,6 +205,9 @@ class EnvironmentSighting(msgspec.Struct, frozen=True, kw_only=True, tag="enviro
     affinity_cpus: int
     cpu_capability: str | None
     start_method: str | None  # multiprocessing
+    rank: int | None = None  # among processes that train together; None: it trains alone
+    ranks: int = 1  # how many these are
+    collectives: str | None = None  # backend of the process group ("gloo"), None without one
     allocator: str | None = (
         None  # "glibc 2.36", or the library that took malloc's place ("jemalloc"); None if not known
     )

@@ -131,8 +131,9 @@ class ProcessEvents(msgspec.Struct, frozen=True, kw_only=True):
     """All events of one process, in time order."""
 
     pid: int
-    role: str  # "main" (trains) or "worker" (a loader's) or "other"
+    role: str  # "main" (trains), "rank" (trains together with main), "worker" (a loader's) or "other"
     events: tuple[Event, ...]
+    rank: int | None = None  # among processes that train together
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,3 +160,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     def main(self) -> ProcessEvents | None:
         """The process that trains, if one was found."""
         return next((process for process in self.processes if process.role == "main"), None)
+
+    @property
+    def ranks(self) -> tuple[ProcessEvents, ...]:
+        """Every process that trains, by rank: one, or those that train together."""
+        training = (process for process in self.processes if process.role in {"main", "rank"})
+        return tuple(sorted(training, key=lambda process: process.rank or 0))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from pitstop.diagnose.steps import find_steps
-from pitstop.records import Run, Trial, TrialOutcome
+from pitstop.records import Run, Steps, Trial, TrialOutcome
 from pitstop.stats.busy import judge_quietness
 from pitstop.tune.window import Window
 
@@ -35,10 +35,8 @@ def read_trial(
     `tolerate_load`: a busy machine does not make the trial invalid. `over_memory`: it was ended for using too much memory.
     `error_tail`: the end of the program's error output.
     """
-    main = run.main
-    events = main.events if main is not None else ()
-    steps = find_steps(events)
-    ends = steps.ends_ns if steps else ()
+    every = [find_steps(process.events) for process in run.ranks] or [None]
+    ends = _slowest(every, window)
     first_ns = ends[window.first - 1] - run.started_ns if len(ends) >= window.first > 0 else None
     enough = len(ends) >= window.stop_after
     start, end = (ends[window.first - 1], ends[window.stop_after - 1]) if enough else (run.started_ns, run.ended_ns)
@@ -55,7 +53,9 @@ def read_trial(
         outcome=outcome,
         window_ns=end - start if measured else None,
         window_steps=window.steps if measured else 0,
-        window_samples=sum(steps.samples[window.first : window.stop_after]) if measured and steps else 0,
+        window_samples=sum(sum(one.samples[window.first : window.stop_after]) for one in every if one)
+        if measured
+        else 0,
         first_ns=first_ns,
         peak_bytes=run.usage.peak_pss_bytes or run.usage.peak_rss_bytes,
         peak_device_bytes=run.end.peak_device_bytes if run.end else None,
@@ -66,6 +66,19 @@ def read_trial(
         detail=detail,
         wall_ns=run.ended_ns - run.started_ns,
     )
+
+
+def _slowest(every: Sequence[Steps | None], window: Window) -> tuple[int, ...]:
+    """Return the ends of the steps of the rank that counts: one that made too few, else the longest window."""
+
+    def badness(steps: Steps | None) -> tuple[int, int]:
+        ends = steps.ends_ns if steps is not None else ()
+        if len(ends) < window.stop_after:
+            return window.stop_after - len(ends), 0
+        return 0, ends[window.stop_after - 1] - ends[window.first - 1]
+
+    worst = max(every, key=badness)
+    return worst.ends_ns if worst is not None else ()
 
 
 def out_of_memory(error_tail: str) -> bool:

@@ -10,6 +10,7 @@ from glob import glob
 from typing import Any
 
 from ..processes import command_line
+from ..ranks import identity
 from . import backends
 
 _AGAIN_AFTER_STEPS = 3
@@ -69,6 +70,7 @@ def describe(torch):
     cuda = torch.cuda.is_initialized()
     devices = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())] if cuda else []
     backend: Any = getattr(torch.backends, "cpu", None)
+    rank, ranks, collectives = identity()
     return {
         "pid": os.getpid(),
         "python": "%d.%d.%d" % sys.version_info[:3],
@@ -81,6 +83,9 @@ def describe(torch):
         "device_names": devices,
         "intra_op_threads": torch.get_num_threads(),
         "inter_op_threads": torch.get_num_interop_threads(),
+        "rank": rank,
+        "ranks": ranks,
+        "collectives": collectives,
         "affinity_cpus": len(os.sched_getaffinity(0)),
         "cpu_capability": backend.get_cpu_capability() if hasattr(backend, "get_cpu_capability") else None,
         "start_method": multiprocessing.get_start_method(allow_none=True),

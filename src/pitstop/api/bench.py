@@ -49,6 +49,7 @@ class Bench:
         self.ends_s: float | None = None  # when the time budget does, by the monotonic clock
         self.seed: Path | None = None
         self.tolerate_load = tolerate_load
+        self.address_space_bytes: int | None = None  # of each process of a trial
         self.folder = folder
         self._on_tick = on_tick
         self._count = len(list((folder / "trials").glob("*"))) if (folder / "trials").is_dir() else 0
@@ -83,6 +84,7 @@ class Bench:
             seed=self.seed,
             keep_layers=keep_layers,
             on_tick=self._on_tick,
+            address_space_bytes=self.address_space_bytes,
         )
         return run, folder
 

@@ -42,6 +42,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
     memory_limit_bytes: int | None
     output: Output
     on_tick: Callable[[], None]
+    address_space_bytes: int | None = None  # of each process, as `ulimit -v` sets it
 
     @property
     def launch_file(self) -> Path:

@@ -28,6 +28,7 @@ def run_program(
     seed: Path | None = None,
     keep_layers: Path | None = None,
     on_tick: Callable[[], None] | None = None,
+    address_space_bytes: int | None = None,
 ) -> Run:
     """Run `program` to its end and return what was observed; a crash, a hang and a kill are results, not errors.
 
@@ -36,7 +37,8 @@ def run_program(
     reads nothing, "capture" keeps its output in the files `stdout` and `stderr` of `folder`, and nothing that it starts or
     writes survives, except: `compile_cache` is made from its compiler caches after a clean end if there is none yet (and given
     to it as its own copy if there is), and `keep_layers`, which must not exist, receives what it wrote, for `collect_seed`.
-    `seed` is a tree of files that it finds as if they had always been there. `on_tick` is called about ten times a second;
+    `seed` is a tree of files that it finds as if they had always been there. `address_space_bytes` limits the address
+    space of each process of a trial (RLIMIT_AS). `on_tick` is called about ten times a second;
     what it raises ends the run and is raised here.
     Raises WrongUse if the command cannot be started, CouldNotMeasure if the sandbox cannot be made.
     """
@@ -52,6 +54,7 @@ def run_program(
         memory_limit_bytes=memory_limit_bytes,
         output=output,
         on_tick=on_tick or _nothing,
+        address_space_bytes=address_space_bytes,
     )
     if sandbox is None:
         return run_as_it_is(execution)

@@ -56,7 +56,7 @@ def _run_in(world: World, execution: Execution, *, seed: Path | None, keep_layer
     env = world.environment({**users_environment(), **execution.program.env})
     env = execution.with_probe(env, world.project)
     orders = world.launch(probe_folder=execution.probe_folder, seed=seed, keep_layers=keep_layers)
-    orders |= {"argv": argv, "cwd": cwd}
+    orders |= {"argv": argv, "cwd": cwd, "address_space_bytes": execution.address_space_bytes}
     # Overlays have a private /dev/shm.
     shared_memory = SharedMemoryBefore() if world.plan.kind != "overlay" else None
     captured, streams = execution.streams()

@@ -21,6 +21,8 @@ def write_end(session, reason):
         "loss_finite": None if loss is None else math.isfinite(loss),
         "compiles_after_warmup": _after_warmup(session),
         "peak_device_bytes": _peak_device_bytes(torch),
+        "device_bytes": _device_bytes(torch),
+        "peak_address_bytes": _peak_address_bytes(),
         "error": _error() if reason == "exit" else None,
     }
     end.update(_compile_counters())
@@ -57,6 +59,26 @@ def _peak_device_bytes(torch):
     if torch is None or not hasattr(torch, "cuda") or not torch.cuda.is_initialized():
         return None
     return sum(torch.cuda.max_memory_allocated(device) for device in range(torch.cuda.device_count()))
+
+
+def _device_bytes(torch):
+    """Return the memory of the devices that this process used; None where it used none."""
+    if torch is None or not hasattr(torch, "cuda") or not torch.cuda.is_initialized():
+        return None
+    return sum(
+        torch.cuda.get_device_properties(device).total_memory
+        for device in range(torch.cuda.device_count())
+        if torch.cuda.max_memory_allocated(device)
+    )
+
+
+def _peak_address_bytes():
+    """Return the largest address space that this process has had, which is what `ulimit -v` limits."""
+    try:
+        with open("/proc/self/status", encoding="ascii", errors="replace") as file:
+            return next((int(line.split()[1]) * 1024 for line in file if line.startswith("VmPeak:")), None)
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def _compile_counters():

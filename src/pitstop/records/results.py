@@ -16,6 +16,8 @@ __all__ = [
     "EnvironmentResult",
     "ErrorResult",
     "Finding",
+    "FitResult",
+    "FitSize",
     "InterventionResult",
     "LedgerStretch",
     "NotMeasured",
@@ -239,6 +241,56 @@ class ConfirmResult(msgspec.Struct, frozen=True, kw_only=True):
     metric_name: str | None = None
     metric_original: tuple[float, ...] = ()
     metric_patched: tuple[float, ...] = ()
+
+
+class FitSize(msgspec.Struct, frozen=True, kw_only=True):
+    """One batch size as it was tried. `outcome`: "fits", "tight", "out-of-memory" or "failed"; `ns_per_sample` over `runs` timed runs."""
+
+    batch: int
+    accumulate: int
+    outcome: str
+    peak_bytes: int | None
+    peak_device_bytes: int | None
+    ns_per_sample: float | None
+    runs: int
+    lifted: bool = False  # ran without the memory limit
+    detail: str = ""
+
+
+class FitResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of `pitstop fit`. `batch` None: no size fits. `speedup` is the own batch's time per sample / that of the choice."""
+
+    schema: int
+    program: ProgramResult
+    own_batch: int
+    own_fits: bool
+    batch: int | None
+    accumulate: int
+    limit: str  # "address-space", "control-group" or "machine"
+    limit_bytes: int
+    sizes: tuple[FitSize, ...]
+    numerics: str
+    numerics_reason: str
+    check: Gate | None
+    speedup: float | None
+    ci: tuple[float, float] | None
+    own_lifted: bool
+    rival: int | None
+    rival_verdict: str | None
+    rival_speedup: float | None
+    rival_ci: tuple[float, float] | None
+    to_the_end: bool | None  # the changed program ran to its own end under the limit; None: not made
+    reason: str
+    diff: str
+    patch: str | None
+    command: tuple[str, ...]
+    env: dict[str, str]
+    suggestion: str  # what to write by hand where the source could not be edited
+    not_measured: tuple[NotMeasured, ...]
+    wall_s: float
+    trials: int
+    sandbox: str
+    run_folder: str | None
 
 
 class ErrorResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -49,6 +49,8 @@ class EndOfRun(msgspec.Struct, frozen=True, kw_only=True):
     recompiles: int = 0
     compiles_after_warmup: int = 0  # compilations begun after `warmup_steps`
     peak_device_bytes: int | None = None
+    device_bytes: int | None = None  # memory of the devices used
+    peak_address_bytes: int | None = None  # address space, which `ulimit -v` limits
     error: str | None = None  # the uncaught exception that ended the program, one line
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from pitstop.records.results import ErrorResult, ProfileResult, TuneResult
+from pitstop.records.results import ErrorResult, FitResult, ProfileResult, TuneResult
 
 
 def result_keys() -> tuple[str, ...]:
@@ -13,6 +13,7 @@ def result_keys() -> tuple[str, ...]:
     found = {*_walk("profile", msgspec.inspect.type_info(ProfileResult))}
     found |= {*_walk("tune", msgspec.inspect.type_info(TuneResult))}
     found |= {*_walk("error", msgspec.inspect.type_info(ErrorResult))}
+    found |= {*_walk("fit", msgspec.inspect.type_info(FitResult))}
     return tuple(sorted(found))
 
 

@@ -1,5 +1,5 @@
 """Reports as one offline HTML file each."""
 
-from pitstop.report.html.page import profile_html, tune_html
+from pitstop.report.html.page import fit_html, profile_html, tune_html
 
-__all__ = ["profile_html", "tune_html"]
+__all__ = ["fit_html", "profile_html", "tune_html"]

@@ -9,9 +9,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from pitstop.messages import language, say
-from pitstop.records.results import ProfileResult, TuneResult
+from pitstop.records.results import FitResult, ProfileResult, TuneResult
 from pitstop.report.content import ProfilePage, profile_page, tune_page
 from pitstop.report.content.facts import command_line
+from pitstop.report.content.fit import fit_page
 from pitstop.report.html.colored_diff import colored_diff
 from pitstop.report.html.forest import forest_plot
 from pitstop.report.html.ledger_bar import ledger_bar
@@ -48,6 +49,13 @@ def tune_html(result: TuneResult) -> str:
         forest=forest_plot(page.verdicts, margin=result.margin),
         charts=_charts(page.baseline, result.baseline),
     )
+
+
+def fit_html(result: FitResult) -> str:
+    """Return the page of a fit: a whole HTML document that asks for nothing from anywhere."""
+    page = fit_page(result)
+    title = f"{say('fit.title')} · {command_line(result.program.command)}"
+    return _render("fit.html.j2", title=title, page=page, diff=colored_diff(page.diff) if page.diff else ())
 
 
 def _charts(page: ProfilePage, result: ProfileResult) -> dict[str, object]:

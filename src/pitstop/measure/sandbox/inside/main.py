@@ -205,6 +205,8 @@ def _become_command(launch: dict[str, Any]) -> NoReturn:
         if not launch["pid_namespace"]:
             prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         _be_first_to_go()
+    with _stage(launch, "limit"):
+        _limit_address_space(launch.get("address_space_bytes"))
     with _stage(launch, "cwd"):
         os.chdir(launch["cwd"])
     with _stage(launch, "privileges"):
@@ -220,6 +222,14 @@ def _become_command(launch: dict[str, Any]) -> NoReturn:
         with _stage(launch, "privileges"):
             privileges.drop(keep_root_powers=not launch["user_namespace"])
     _exec(launch)
+
+
+def _limit_address_space(limit_bytes: int | None) -> None:
+    """Limit the command as `ulimit -v` would; a tighter limit of the user's own stays."""
+    if limit_bytes is not None:
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        within = [limit for limit in (limit_bytes, soft, hard) if limit != resource.RLIM_INFINITY]
+        resource.setrlimit(resource.RLIMIT_AS, (min(within), hard))
 
 
 def _be_first_to_go() -> None:

@@ -39,7 +39,7 @@ def test_without_columns_there_are_lines():
 
 def test_the_library_is_nobodys_frame():
     assert sites.is_users(__file__)
-    assert sites.is_users("<string>")
+    assert not sites.is_users("<string>"), "generated, where the program is no `python -c`"
     assert not sites.is_users(os.__file__)
     assert not sites.is_users("/project/.venv/lib/python3.11/site-packages/torch/nn/module.py")
     assert not sites.is_users(sites.__file__)

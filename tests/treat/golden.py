@@ -1,26 +1,33 @@
 """The cases: programs as people write them, what was seen of them, and what pitstop makes of them.
 
 `cases/<name>/` holds the program (`before.py` and its modules), `arguments.txt` (its command line, if any),
-`evidence.json` (recorded by `record.py` from a real run) and `expected.txt`. With `machine.json` the case is shown on another
-machine than that of the recording: fields of every forward and of the environment that are said otherwise. After a change of either, refresh with
+`evidence.json` (recorded by `record.py` from a real run; where there is a `frameworks.txt` by the probe itself, in the interpreter of
+`make loops-env`) and `expected.txt`. With `machine.json` the case is shown on another machine than that of the recording: fields of every
+forward and of the environment that are said otherwise. After a change of either, refresh with
 
     .venv/bin/python -m treat.golden [--record] [NAME...]        (in tests/; --record runs the programs again, with torch)
 """
 
+import os
 import shlex
+import shutil
 import subprocess
 import sys
+import tempfile
 from functools import cache
 from pathlib import Path
 
 import msgspec
 
-from pitstop.records import CATEGORIES, CannotApply, Change, Evidence, Ledger, Program, Proposal, Steps
+from pitstop.measure.probe_folder import ProbeConfig, prepare_probe, read_probe
+from pitstop.measure.sandbox.project_copy import moved_back
+from pitstop.records import CATEGORIES, ArgparseOption, CannotApply, Change, Evidence, Ledger, Program, Proposal, Steps
 from pitstop.treat import View, build_change, decode_source, propose_all, unified_diff
 
 CASES = Path(__file__).parent / "cases"
 NAMES = sorted(path.parent.name for path in CASES.glob("*/before.py"))
 ROOT = "/case"
+FRAMEWORKS = Path(__file__).parents[2] / ".venvs" / "loops" / "bin" / "python"
 _SHARES = {"data_wait": 40, "forward": 20, "backward": 20, "optimizer": 10, "evaluation": 5, "unknown": 5}
 LEDGER = Ledger(wall_ns=100, steps=10, categories_ns={category: _SHARES.get(category, 0) for category in CATEGORIES})
 
@@ -91,12 +98,44 @@ def read_expected(name: str) -> str:
 def _refresh(names: list[str], *, record: bool) -> None:
     for name in names or NAMES:
         folder = CASES / name
-        if record:
-            arguments = folder / "arguments.txt"
-            words = shlex.split(arguments.read_text("utf-8")) if arguments.exists() else []
+        if record and (folder / "frameworks.txt").exists():
+            (folder / "evidence.json").write_bytes(_probed(folder))
+        elif record:
+            words = _arguments(folder)
             command = [sys.executable, str(Path(__file__).with_name("record.py")), str(folder / "evidence.json")]
             subprocess.run([*command, str(folder / "before.py"), *words], check=True, stdout=subprocess.DEVNULL)
         (folder / "expected.txt").write_bytes(rendered(name).encode())
+
+
+def _arguments(folder: Path) -> list[str]:
+    arguments = folder / "arguments.txt"
+    return shlex.split(arguments.read_text("utf-8")) if arguments.exists() else []
+
+
+def _probed(folder: Path) -> bytes:
+    """What the real probe sees of a program that needs a framework, as if it lay in ROOT."""
+    with tempfile.TemporaryDirectory() as place:
+        work, probe = Path(place) / "work", Path(place) / "probe"
+        shutil.copytree(folder, work)
+        probe.mkdir()
+        env = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "PITSTOP"))}
+        env |= {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
+        env |= prepare_probe(probe, ProbeConfig(mode="profile", project_root=str(work)), env)
+        command = [str(FRAMEWORKS), "before.py", *_arguments(folder)]
+        subprocess.run(command, cwd=work, env=env, check=True, stdout=subprocess.DEVNULL)
+        evidence = read_probe(probe, project_root=str(work)).evidence
+        environment = msgspec.structs.replace(
+            evidence.environment, pid=1, executable="/usr/bin/python3", argv=("before.py", *_arguments(folder))
+        )
+        evidence = msgspec.structs.replace(evidence, environment=environment, options=_few(evidence.options))
+        moved = moved_back(evidence, project=ROOT, target=str(work))
+        return msgspec.json.format(msgspec.json.encode(moved), indent=1) + b"\n"
+
+
+def _few(options: tuple[ArgparseOption, ...]) -> tuple[ArgparseOption, ...]:
+    """A framework's parser has some hundred options; those that treatments set, and those of the program, are enough."""
+    wanted = ("dataloader", "bf16", "fp16", "torch_compile", "optim")
+    return tuple(option for option in options if len(options) < 64 or option.dest.startswith(wanted))
 
 
 if __name__ == "__main__":

@@ -210,6 +210,7 @@ def read_sources(analysis: Analysis, *, root: Path) -> dict[str, str]:
     stacks += [sighting.stack for sighting in evidence.forwards]
     stacks += [sighting.stack for sighting in evidence.backwards]
     stacks += [sighting.stack for sighting in evidence.anomalies]
+    stacks += [sighting.stack for sighting in evidence.settings]
     paths = {site.path for stack in stacks for site in stack}
     if evidence.environment is not None and evidence.environment.script:
         paths.add(evidence.environment.script)

@@ -21,6 +21,7 @@ from pitstop.records import (
     OptimizerSighting,
     ProbeFault,
     Recompile,
+    SettingsSighting,
     Sighting,
 )
 
@@ -67,6 +68,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
             denormals=tuple(seen for seen in self.sightings if isinstance(seen, DenormalSighting)),
             kept_graphs=tuple(seen for seen in self.sightings if isinstance(seen, KeptGraphs)),
             options=tuple(options.values()),
+            settings=tuple(seen for seen in self.sightings if isinstance(seen, SettingsSighting)),
             drained=tuple(seen for seen in self.sightings if isinstance(seen, DrainedLoader)),
             faults=self.probe_faults,
         )

@@ -4,6 +4,8 @@ import itertools
 import os
 import sys
 
+from .processes import command_line, what_runs
+
 MAX_STACK = 24
 
 _PROBE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -20,7 +22,7 @@ def absolute(filename):
 
 
 def is_users(filename):
-    """Tell whether code of that file is the user's: neither library nor probe nor generated; `-c` code is the user's."""
+    """Tell whether code of that file is the user's: neither library nor probe nor generated; the code of `python -c` is the user's."""
     known = _users.get(filename)
     if known is None:
         known = _users[filename] = _is_users(filename)
@@ -28,8 +30,8 @@ def is_users(filename):
 
 
 def _is_users(filename):
-    if filename == "<string>":
-        return True
+    if filename == "<string>":  # elsewhere it is generated, as a dataclass's `__init__` is
+        return what_runs(command_line())[0] == "code"
     if filename.startswith("<"):
         return False
     path = absolute(filename)
@@ -41,6 +43,19 @@ def user_frame(frame):
     while frame is not None and not is_users(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
+
+
+def library(frame):
+    """Return the package whose code the innermost user frame called, on the way to `frame`; None for torch itself or the standard library."""
+    found = None
+    while frame is not None and not is_users(frame.f_code.co_filename):
+        path = frame.f_code.co_filename
+        if not path.startswith(_PROBE) and any(part in path for part in _PARTS):
+            package = str(frame.f_globals.get("__name__")).partition(".")[0]
+            if package != "torch":
+                found = package
+        frame = frame.f_back
+    return found
 
 
 def site(frame):

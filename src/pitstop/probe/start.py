@@ -4,6 +4,7 @@ import os
 import threading
 
 from . import api
+from .frameworks import watch
 from .processes import command_line, is_forkserver, is_program
 from .provided import provide
 from .session import Session
@@ -22,4 +23,6 @@ def start(folder):
     api.connect(session)
     provide()
     session.watch.when("argparse", session.on_argparse)
+    if session.mode == "profile":
+        watch(session)
     session.watch.when("torch", session.on_torch)

@@ -18,6 +18,7 @@ from pitstop.records.evidence import (
     OptimizerSighting,
     ProbeFault,
     Recompile,
+    SettingsSighting,
     Sighting,
     Site,
 )
@@ -77,6 +78,7 @@ __all__ = [
     "Proposal",
     "Recompile",
     "Run",
+    "SettingsSighting",
     "Sighting",
     "Site",
     "StepClock",

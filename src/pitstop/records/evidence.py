@@ -3,7 +3,7 @@
 `Sighting`s are what treatments act on. An id is given by the probe, counts from 1 within a kind, and is the `arg` of events.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -24,6 +24,7 @@ __all__ = [
     "OptimizerSighting",
     "ProbeFault",
     "Recompile",
+    "SettingsSighting",
     "Sighting",
     "Site",
 ]
@@ -61,6 +62,7 @@ class LoaderSighting(msgspec.Struct, frozen=True, kw_only=True, tag="loader", ta
     iterable: bool  # an IterableDataset
     sampler_class: str | None
     loader_class: str = "torch.utils.data.dataloader.DataLoader"
+    library: str | None = None  # the package that [-1] called to have it made, None where the user's code made it
 
 
 class OptimizerSighting(msgspec.Struct, frozen=True, kw_only=True, tag="optimizer", tag_field="kind"):
@@ -75,6 +77,7 @@ class OptimizerSighting(msgspec.Struct, frozen=True, kw_only=True, tag="optimize
     foreach: bool | None
     modules: dict[str, int] = {}
     devices: tuple[str, ...] = ()  # of its parameters, e.g. ("cpu",) or ("cuda:0",)
+    library: str | None = None  # as in LoaderSighting
 
 
 class ForwardSighting(msgspec.Struct, frozen=True, kw_only=True, tag="forward", tag_field="kind"):
@@ -112,6 +115,7 @@ class BackwardSighting(msgspec.Struct, frozen=True, kw_only=True, tag="backward"
         None  # differentiable ones behind the loss; None where it has no graph or one too large to walk
     )
     parameters: int | None = None  # tensors at the leaves of that graph
+    library: str | None = None  # the package that [-1] called to have it run, None where the user's code calls it
 
 
 class AnomalySighting(msgspec.Struct, frozen=True, kw_only=True, tag="anomaly", tag_field="kind"):
@@ -179,13 +183,24 @@ class KeptGraphs(msgspec.Struct, frozen=True, kw_only=True, tag="kept_graphs", t
 
 
 class ArgparseOption(msgspec.Struct, frozen=True, kw_only=True, tag="argparse", tag_field="kind"):
-    """One option of the program's own argparse parser, with the value of this run."""
+    """One setting of this run that the launch line can change: an option of the program's own argparse parser, or a key of its configuration."""
 
     dest: str
     flags: tuple[str, ...]  # ("--workers", "-j")
     value: Any
     takes_value: bool
     default: Any = None
+    style: Literal["option", "override"] = "option"  # `--flag value`, or `key=value` as Hydra takes it
+
+
+class SettingsSighting(msgspec.Struct, frozen=True, kw_only=True, tag="settings", tag_field="kind"):
+    """An object that holds a training framework's settings; [-1] of `stack` had it made."""
+
+    id: int
+    framework: str  # top-level package
+    class_name: str
+    stack: tuple[Site, ...]
+    values: dict[str, Any] = {}
 
 
 class EnvironmentSighting(msgspec.Struct, frozen=True, kw_only=True, tag="environment", tag_field="kind"):
@@ -265,6 +280,7 @@ Sighting = (
     | DenormalSighting
     | KeptGraphs
     | ArgparseOption
+    | SettingsSighting
     | EnvironmentSighting
     | DrainedLoader
     | ProbeFault
@@ -288,5 +304,6 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     denormals: tuple[DenormalSighting, ...] = ()
     kept_graphs: tuple[KeptGraphs, ...] = ()
     options: tuple[ArgparseOption, ...] = ()
+    settings: tuple[SettingsSighting, ...] = ()
     drained: tuple[DrainedLoader, ...] = ()  # of a run that an intervention asked for
     faults: tuple[ProbeFault, ...] = ()

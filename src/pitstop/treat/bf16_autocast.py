@@ -6,6 +6,7 @@ from pitstop.messages import Text, say
 from pitstop.records import CannotApply, Numerics, Proposal
 from pitstop.treat.ceiling import amdahl
 from pitstop.treat.contract import CannotEdit, View
+from pitstop.treat.frameworks import set_in_framework, training_library
 from pitstop.treat.training import training_forwards
 
 if TYPE_CHECKING:
@@ -46,7 +47,9 @@ class Bf16Autocast:
         )
 
     def edit(self, draft: "Draft", view: View, proposal: Proposal) -> None:
-        """Wrap the regions, splitting `f(x).backward()` where it must be."""
+        """Wrap the regions, splitting `f(x).backward()` where it must be; where a framework trains, use its own setting."""
+        if set_in_framework(draft, view, training_library(view.evidence), "bf16"):
+            return
         from pitstop.treat.edit.regions import find_regions  # noqa: PLC0415  libcst is imported when an edit is made
 
         for region in find_regions(draft, view.evidence):

@@ -7,6 +7,7 @@ from pitstop.records import CannotApply, Numerics, Proposal
 from pitstop.treat.ceiling import amdahl
 from pitstop.treat.contract import View
 from pitstop.treat.devices import on_cuda, shapes_vary
+from pitstop.treat.frameworks import set_in_framework, training_library
 from pitstop.treat.training import named_modules, training_forwards
 from pitstop.treat.versions import torch_at_least
 
@@ -58,7 +59,13 @@ class Compile:
         )
 
     def edit(self, draft: "Draft", view: View, proposal: Proposal) -> None:
-        """In place where every training module has a name and a forward of its own, else forward and loss as a function."""
+        """In place where every training module has a name and a forward of its own, else forward and loss as a function.
+
+        Where a framework trains, by its own setting.
+        """
+        mode = str(proposal.setting["mode"])
+        if set_in_framework(draft, view, training_library(view.evidence), "compile", value=mode):
+            return
         modules = named_modules(view.evidence)
         outside = {forward.id for forward in training_forwards(view.evidence)} - {
             module.forward.id for module in modules

@@ -6,6 +6,7 @@ from pitstop.messages import Text, say
 from pitstop.records import CannotApply, Numerics, OptimizerSighting, Proposal
 from pitstop.treat.ceiling import amdahl
 from pitstop.treat.contract import CannotEdit, View
+from pitstop.treat.frameworks import set_in_framework
 from pitstop.treat.versions import torch_at_least
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ class FusedOptimizer:
         for optimizer in view.evidence.optimizers:
             if _obstacle(view, optimizer) is not None:
                 continue
+            if _is_adamw(optimizer) and set_in_framework(draft, view, optimizer.library, "fused"):
+                continue
             site = optimizer.stack[-1]
             file = draft.file(site.path)
             wanted = optimizer.optimizer_class.rsplit(".", 1)[-1]
@@ -83,6 +86,11 @@ def has_fused_kernel(view: View, optimizer: OptimizerSighting) -> bool:
 def _missing(view: View, optimizer: OptimizerSighting, since: dict[str, tuple[int, int]]) -> list[str]:
     kinds = {device.split(":")[0] for device in optimizer.devices} or {"cpu"}
     return sorted(kind for kind in kinds if kind not in since or not torch_at_least(view, since[kind]))
+
+
+def _is_adamw(optimizer: OptimizerSighting) -> bool:
+    """Tell whether it is what frameworks' choice of a fused optimizer is, too."""
+    return optimizer.optimizer_class.rsplit(".", 1)[-1] == "AdamW"
 
 
 def _obstacle(view: View, optimizer: OptimizerSighting) -> str | None:

@@ -29,6 +29,10 @@ def flag_on_line(option: ArgparseOption, evidence: Evidence) -> str | None:
     own: Sequence[str] = evidence.environment.argv[1:] if evidence.environment is not None else ()
     for word in reversed(own):
         name = word.split("=", 1)[0]
+        if option.style == "override":
+            if "=" in word and name.lstrip("+") in option.flags:
+                return name
+            continue
         if name in option.flags:
             return name
         for flag in option.flags:

@@ -8,6 +8,7 @@ from pitstop.messages import Text, say
 from pitstop.records import CannotApply, EnvironmentSighting, LoaderSighting, Numerics, Proposal
 from pitstop.treat.ceiling import amdahl
 from pitstop.treat.contract import CannotEdit, View
+from pitstop.treat.frameworks import set_in_framework
 from pitstop.treat.roles import evaluation_loaders, training_loaders
 from pitstop.treat.threads import set_threads, threads_now
 
@@ -127,6 +128,8 @@ def _cores_left(view: View, workers: int) -> int:
 def _edit_loader(draft: "Draft", view: View, loader: LoaderSighting, count: int) -> None:
     from pitstop.treat.edit.setting import parameter_value, set_parameter  # noqa: PLC0415  libcst is imported when an edit is made
 
+    if set_in_framework(draft, view, loader.library, "workers", value=count):
+        return
     file, call = _call(draft, loader)
     persistent = _set_count(draft, view, loader, str(count))
     given = parameter_value(file, call, "persistent_workers")
@@ -156,6 +159,8 @@ def _set_count(draft: "Draft", view: View, loader: LoaderSighting, count: str) -
     from pitstop.treat.edit.decided import set_where_decided  # noqa: PLC0415
     from pitstop.treat.edit.setting import parameter_value, set_parameter  # noqa: PLC0415
 
+    if set_in_framework(draft, view, loader.library, "workers", value=int(count)):
+        return "True"
     file, call = _call(draft, loader)
     value = parameter_value(file, call, "num_workers", position=_POSITION)
     if value is None or not set_where_decided(

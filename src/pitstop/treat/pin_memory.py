@@ -6,6 +6,7 @@ from pitstop.messages import Text, say
 from pitstop.records import CannotApply, Numerics, Proposal
 from pitstop.treat.ceiling import amdahl
 from pitstop.treat.contract import CannotEdit, View
+from pitstop.treat.frameworks import set_in_framework
 from pitstop.treat.roles import training_loaders
 from pitstop.treat.training import training_forwards
 
@@ -56,6 +57,8 @@ class PinMemory:
 
         for loader in training_loaders(view):
             if loader.pin_memory:
+                continue
+            if set_in_framework(draft, view, loader.library, "pinned"):
                 continue
             site = loader.stack[-1]
             file = draft.file(site.path)

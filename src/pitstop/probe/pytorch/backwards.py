@@ -126,6 +126,7 @@ def _make_look(hooked):
                     retain_graph=keeps,
                     operations=operations,
                     parameters=parameters,
+                    library=looking.library(),
                 )
         except Exception as error:
             session.fault("look at backward", error)

@@ -8,8 +8,8 @@ from _thread import get_ident
 from typing import Any
 
 from ..recorder import EPOCH_END, FETCH, LOADER_ITER, WORKER_FETCH
-from ..sites import stack
 from .batches import SampleCounter
+from .origins import Origins
 
 MAX_LOADERS = 64  # described; programs that make a loader per epoch make thousands
 
@@ -19,9 +19,9 @@ def install(hooked):
     data = sys.modules["torch.utils.data"]
     dataloader = sys.modules["torch.utils.data.dataloader"]
     feeds: dict[int, Any] = {}  # id(iterator) -> (loader number, SampleCounter, weak reference that removes the entry)
-    stacks: dict[int, Any] = {}  # loader number -> where it was made
-    _watch_construction(hooked, data.DataLoader, stacks)
-    _watch_iteration(hooked, data.DataLoader, stacks)
+    made: dict[int, Any] = {}  # loader number -> where it was made, as fields of its sighting
+    _watch_construction(hooked, data.DataLoader, made)
+    _watch_iteration(hooked, data.DataLoader, made)
     _watch_iterators(hooked, dataloader._BaseDataLoaderIter, feeds)
     _watch_batches(hooked, dataloader._BaseDataLoaderIter, feeds)
     if hooked.profile:
@@ -29,8 +29,8 @@ def install(hooked):
         _watch_shutdown(hooked, dataloader._MultiProcessingDataLoaderIter, feeds)
 
 
-def _watch_construction(hooked, loader_class, stacks):
-    original = loader_class.__init__
+def _watch_construction(hooked, loader_class, made):
+    original, origins = loader_class.__init__, Origins()
 
     @functools.wraps(original)
     def __init__(self, *args, **kwargs):  # noqa: N807 - takes the place of the real one
@@ -40,15 +40,15 @@ def _watch_construction(hooked, loader_class, stacks):
                 number = hooked.loaders.give(self)
                 if number > MAX_LOADERS:
                     return
-                stacks[number] = stack(sys._getframe(1))
-                hooked.session.sightings.write("loader", id=number, stack=stacks[number], **describe(self))
+                made[number] = origins.of(self, sys._getframe(1))
+                hooked.session.sightings.write("loader", id=number, **{**describe(self), **made[number]})
         except Exception as error:
             hooked.session.fault("DataLoader()", error)
 
     loader_class.__init__ = hooked.own(__init__)
 
 
-def _watch_iteration(hooked, loader_class, stacks):
+def _watch_iteration(hooked, loader_class, made):
     original = loader_class.__iter__
     record, now = hooked.record, time.monotonic_ns
     iterated = set()
@@ -66,8 +66,8 @@ def _watch_iteration(hooked, loader_class, stacks):
                 iterated.add(number)
                 hooked.phase_begins()
                 # What it finally uses: settings may have been assigned since it was made. The last sighting of an id counts.
-                fields = {"id": number, "stack": stacks.get(number, []), **describe(self)}
-                hooked.session.sightings.write("loader", **fields)
+                fields = {"stack": [], **describe(self), **made.get(number, {})}
+                hooked.session.sightings.write("loader", id=number, **fields)
         except Exception as error:
             hooked.session.fault("iter(DataLoader)", error)
         return iterator

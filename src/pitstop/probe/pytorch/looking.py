@@ -6,7 +6,7 @@ Walking the stack costs microseconds, so the hot path only asks `open`.
 import sys
 
 from ..recorder import FETCH
-from ..sites import stack, user_frame
+from ..sites import library, stack, user_frame
 
 FIRST_STEPS = 50
 LATER_STEPS = 20
@@ -47,6 +47,10 @@ class Looking:
     def stack(self):
         """Return the user's stack at the hook's caller, as `Site` fields."""
         return stack(sys._getframe(2))
+
+    def library(self):
+        """Return the package between the user's code and the hook's caller (`sites.library`)."""
+        return library(sys._getframe(2))
 
     def _close(self):
         if self._clock.leading == FETCH:  # batches alone: the first step may be yet to come

@@ -6,7 +6,7 @@ import time
 from _thread import get_ident
 
 from ..recorder import OPTIMIZER, ZERO_GRAD
-from ..sites import stack, user_frame
+from ..sites import library, stack, user_frame
 from .hooked import MAX_OPTIMIZERS
 from .loaders import qualified
 
@@ -48,6 +48,7 @@ def _write(hooked, optimizer, frame):
         "optimizer",
         id=number,
         stack=stack(users),
+        library=library(frame),
         optimizer_class=qualified(type(optimizer)),
         num_tensors=len(parameters),
         num_elements=sum(parameter.numel() for parameter in parameters),

@@ -28,7 +28,12 @@ def set_where_decided(
     origin = origin_of(file.parsed, value, options=view.evidence.options, now=now)
     if origin.option is not None and takes_options(view.program, view.evidence):
         flag = flag_on_line(origin.option, view.evidence)
-        draft.set_option(flag or max(origin.option.flags, key=len), code, present=flag is not None)
+        draft.set_option(
+            flag or max(origin.option.flags, key=len),
+            code,
+            present=flag is not None,
+            override=origin.option.style == "override",
+        )
         return True
     if origin.literal is not None:
         file.replace(origin.literal, code)

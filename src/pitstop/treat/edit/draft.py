@@ -25,6 +25,7 @@ class Draft:
         self._files: dict[str, FileDraft] = {}
         self._environment: dict[str, str] = {}
         self._arguments: dict[str, str] = {}
+        self._overrides: dict[str, str] = {}
         self._replaced: dict[str, str] = {}
 
     def file(self, path: str) -> "FileDraft":
@@ -41,13 +42,17 @@ class Draft:
         """Let the launch line gain `name=value`; raises CannotEdit where another treatment wants another value."""
         self._set(self._environment, name, value)
 
-    def set_option(self, flag: str, value: str, *, present: bool) -> None:
-        """Give the program's own option `flag` a `value`; `present` where the launch line has it already."""
-        self._set(self._replaced if present else self._arguments, flag, value)
+    def set_option(self, flag: str, value: str, *, present: bool, override: bool = False) -> None:
+        """Give the program's own option `flag` a `value`; `present` where the launch line has it already.
+
+        `override`: it is written `flag=value`, as one word.
+        """
+        added = self._overrides if override else self._arguments
+        self._set(self._replaced if present else added, flag, value)
 
     def places(self) -> set[object]:
         """Return what this draft changes, without how: two drafts that meet in a place cannot be told apart there."""
-        found: set[object] = {*self._environment, *self._arguments, *self._replaced}
+        found: set[object] = {*self._environment, *self._arguments, *self._overrides, *self._replaced}
         return found.union(*(file.places() for file in self._files.values()))
 
     def finish(self) -> Change:
@@ -56,7 +61,10 @@ class Draft:
         return Change(
             files={path: text for path, text in files.items() if text != self._sources[path]},
             env=dict(sorted(self._environment.items())),
-            arguments=tuple(word for item in sorted(self._arguments.items()) for word in item),
+            arguments=(
+                *(word for item in sorted(self._arguments.items()) for word in item),
+                *(f"{key}={value}" for key, value in sorted(self._overrides.items())),
+            ),
             replaced_arguments=dict(sorted(self._replaced.items())),
         )
 

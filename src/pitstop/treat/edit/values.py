@@ -34,9 +34,9 @@ def origin_of(
             return Origin(literal=value)
         name = _member(value)
         if name is not None:
-            option = next(
-                (item for item in options if item.dest == name and item.takes_value and item.value == now), None
-            )
+            fitting = [item for item in options if item.takes_value and item.value == now]
+            option = next((item for item in fitting if item.dest == name and item.style == "option"), None)
+            option = option or _override(_chain(value), fitting)
             return Origin(option=option if option is not None and option.flags else None)
         if not isinstance(value, cst.Name):
             return Origin()
@@ -74,6 +74,34 @@ def _is_read(parsed: ParsedSource, at: cst.Name) -> bool:
     if isinstance(holder, cst.Arg | cst.Attribute) and holder.value is not at:
         return False
     return parsed.context(at) is ExpressionContext.LOAD
+
+
+def _chain(value: cst.BaseExpression) -> tuple[str, ...]:
+    """Return the names of `config.data["workers"]` from the outermost on, as far as they can be told."""
+    name = _member(value)
+    if name is None:
+        return (value.value,) if isinstance(value, cst.Name) else ()
+    inner = value.value if isinstance(value, cst.Attribute | cst.Subscript) else value
+    return (*_chain(inner), name)
+
+
+def _override(chain: tuple[str, ...], options: Sequence[ArgparseOption]) -> ArgparseOption | None:
+    """Return the configuration key that `chain` reads: the one that shares most of its last names; None where several do."""
+    shared = [
+        (_shared(chain[1:], tuple(option.dest.split("."))), option) for option in options if option.style == "override"
+    ]
+    most = max((count for count, _option in shared), default=0)
+    best = [option for count, option in shared if count == most]
+    return best[0] if most and len(best) == 1 else None
+
+
+def _shared(chain: tuple[str, ...], path: tuple[str, ...]) -> int:
+    count = 0
+    for one, other in zip(reversed(chain), reversed(path), strict=False):
+        if one != other:
+            break
+        count += 1
+    return count
 
 
 def _member(value: cst.BaseExpression) -> str | None:

@@ -32,6 +32,13 @@ def project(tmp_path):
         ([sys.executable, "-u", "-X", "dev", "missing.py", "--lr", "1"], "cli.no_such_script"),
         ([sys.executable, "package"], "cli.is_a_folder"),
         ([sys.executable, "photo.png"], "cli.not_python"),
+        (["study.ipynb"], "cli.is_a_notebook"),
+        ([sys.executable, "study.ipynb"], "cli.is_a_notebook"),
+        (["jupyter", "lab"], "cli.is_a_notebook"),
+        (["jupyter-nbconvert", "--execute", "study.ipynb"], "cli.is_a_notebook"),
+        ([sys.executable, "-m", "jupyter", "execute", "study.ipynb"], "cli.is_a_notebook"),
+        (["/opt/bin/papermill", "study.ipynb", "out.ipynb"], "cli.is_a_notebook"),
+        (["ipython", "-c", "%run study.ipynb"], "cli.is_a_notebook"),
     ],
 )
 def test_wrong_use_has_one_clear_message_in_each_language(project, command, key):
@@ -71,3 +78,7 @@ def test_a_script_elsewhere_brings_its_own_project(project, tmp_path_factory):
     assert project_root(program) == project
     assert program_name(read_program([sys.executable, "-m", "json.tool"], cwd=elsewhere)) == "json.tool"
     assert Path(program.cwd) == elsewhere
+
+
+def test_a_notebook_given_as_data_is_no_notebook_to_run(project):
+    assert read_program([sys.executable, "train.py", "study.ipynb"], cwd=project).argv[-1] == "study.ipynb"

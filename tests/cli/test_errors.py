@@ -25,6 +25,8 @@ def last_line(text: str) -> str:
         (["--", PYTHON, "missing.py"], "no file"),
         (["--", "train.py"], "without its interpreter"),
         (["--", PYTHON, "image.png"], "not a Python source file"),
+        (["--", "jupyter", "nbconvert", "--execute", "my study.ipynb"], "nbconvert --to script 'my study.ipynb'"),
+        (["--", PYTHON, "study.ipynb"], "python study.py"),
     ],
 )
 def test_wrong_use_exits_2_with_one_line(pitstop, tmp_path, command, arguments, words):
@@ -42,6 +44,9 @@ def test_errors_are_said_in_chinese_too(pitstop):
     done = pitstop("profile", "--lang", "zh", "--", PYTHON, "missing.py")
     assert done.returncode == 2
     assert "没有文件" in done.stderr
+    done = pitstop("tune", "--lang", "zh", "--", PYTHON, "-m", "papermill", "study.ipynb", "out.ipynb")
+    assert done.returncode == 2
+    assert "pitstop tune -- python study.py" in done.stderr
 
 
 def test_an_unknown_option_or_language_is_wrong_use(pitstop):
@@ -95,7 +100,7 @@ def test_a_program_that_cannot_be_tuned_ends_with_one_line_after_its_own(pitstop
 @pytest.mark.parametrize(
     ("source", "code", "words"),
     [
-        ("import torch; print(torch.ones(3).sum())", 4, "no training step was seen"),
+        ("import torch; print(torch.ones(3).sum())", 4, "no step was seen"),
         (training(steps=3), 4, "ended after 3 steps"),
         (training(scale=" * float('nan')"), 4, "not finite"),
         (

@@ -4,6 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
+from pitstop.api.notebooks import refuse_notebook
 from pitstop.errors import WrongUse
 from pitstop.records import Program
 
@@ -16,11 +17,13 @@ _TAKES_VALUE = frozenset({"-W", "-X", "--check-hash-based-pycs"})
 def read_program(command: list[str], *, cwd: Path, asked: str = "profile") -> Program:
     """Return the command as a Program; `asked` names the pitstop command that wants it.
 
-    Raises WrongUse: nothing given, no such command, no such script, a script given without its interpreter.
+    Raises WrongUse: nothing given, a notebook, no such command, no such script, a script given without its interpreter.
     """
     if not command:
         raise WrongUse("cli.no_command", name=asked)
     first = command[0]
+    script = main_script(command, cwd=cwd)
+    refuse_notebook(command, script=script, asked=asked)
     if shutil.which(first, path=os.environ.get("PATH")) is None:
         path = cwd / first
         if path.is_dir():
@@ -29,7 +32,6 @@ def read_program(command: list[str], *, cwd: Path, asked: str = "profile") -> Pr
             key = "cli.needs_interpreter" if path.suffix == ".py" else "cli.not_executable"
             raise WrongUse(key, path=first, name=asked)
         raise WrongUse("cli.no_such_script" if first.endswith(".py") else "cli.no_such_command", path=first)
-    script = main_script(command, cwd=cwd)
     if script is not None:
         if script.is_dir():
             if not (script / "__main__.py").is_file():

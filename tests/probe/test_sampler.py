@@ -121,3 +121,36 @@ def test_a_forked_child_has_no_samples_of_the_parent(session):
     sampler.write()
     with pytest.raises(FileNotFoundError):
         samples(session)
+
+
+def test_the_interpreter_changes_threads_sooner_while_sampling_and_as_usual_afterwards(session):
+    usual = sys.getswitchinterval()
+    sampler = Sampler(session, 100, {})
+    sampler.start()
+    assert sys.getswitchinterval() == pytest.approx(0.001)
+    sampler.stop()
+    assert sys.getswitchinterval() == usual
+
+
+def test_a_switch_interval_of_the_programs_own_is_left_alone(session):
+    usual = sys.getswitchinterval()
+    sampler = Sampler(session, 100, {})
+    try:
+        sys.setswitchinterval(0.01)
+        sampler.start()
+        assert sys.getswitchinterval() == pytest.approx(0.01)
+        sampler.stop()
+        sampler.start()
+        sys.setswitchinterval(0.02)
+        sampler.stop()
+        assert sys.getswitchinterval() == pytest.approx(0.02)
+    finally:
+        sys.setswitchinterval(usual)
+
+
+def test_what_runs_when_the_program_is_over_is_no_part_of_it(session):
+    sampler = Sampler(session, 100, {})
+    codes = [compile("", threading.__file__, "exec").replace(co_name=name) for name in ("_shutdown", "<module>")]
+    for code in codes:
+        sampler._take(SimpleNamespace(f_code=code, f_back=None, f_lineno=1, f_lasti=0))
+    assert [key[2].co_name for key in sampler._counts] == ["<module>"]

@@ -2,6 +2,7 @@
 
 import statistics
 from collections import Counter
+from collections.abc import Sequence
 
 import msgspec
 
@@ -35,6 +36,7 @@ from pitstop.tune.reading import out_of_memory
 __all__ = ["Analysis", "analyse", "profile_result"]
 
 _HOT_PLACES = 8
+_GAPS: frozenset[Category] = frozenset({"python", *GAP_CATEGORIES.values()})  # what is outside of all events
 
 
 class Analysis(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,6 +103,7 @@ def profile_result(analysis: Analysis, *, run_folder: str | None, wall_s: float)
         if steps and run.main
         else (),
         hot=_hot(run),
+        hot=_hot(run, ledger),
         run_folder=run_folder,
         wall_s=wall_s,
         ledger_timeline=ledger_timeline(run.main.events, steps, gap_shares=_gap_shares(run), spans=analysis.spans)
@@ -184,15 +187,36 @@ def _gap_shares(run: Run) -> dict[Category, float]:
     return {category: count / total for category, count in counts.items()}
 
 
-def _hot(run: Run) -> tuple[Shadow, ...]:
+def _hot(run: Run, ledger: Ledger | None) -> tuple[Shadow, ...]:
     samples = [
         (f"{GAP_CATEGORIES[category]}|{place}", count) if category in GAP_CATEGORIES else (where, count)
         for where, count in run.stack_samples
         for category, _, place in [where.partition("|")]
     ]
-    total = sum(count for _where, count in samples)
-    ranked = sorted(samples, key=lambda item: (-item[1], item[0]))
-    return tuple(Shadow(where=where, share=count / total) for where, count in ranked[:_HOT_PLACES] if total)
+    weights = _weights(samples, ledger)
+    shares = [(where, count * weights[_is_gap(where)]) for where, count in samples]
+    ranked = sorted(shares, key=lambda item: (-item[1], item[0]))
+    return tuple(Shadow(where=where, share=share) for where, share in ranked[:_HOT_PLACES] if share)
+
+
+def _weights(samples: Sequence[tuple[str, int]], ledger: Ledger | None) -> dict[bool, float]:
+    """Return what a sample inside of no event (True) and one inside of events (False) are worth, as shares of the whole.
+
+    A thread gets to look more easily while the main thread computes in C than while it runs Python: events know better how much time
+    is inside of them, samples what is done there.
+    """
+    counts = Counter({True: 0, False: 0})
+    for where, count in samples:
+        counts[_is_gap(where)] += count
+    total = counts.total()
+    if ledger is None or not ledger.wall_ns or not counts[True] or not counts[False]:
+        return dict.fromkeys((True, False), 1 / total if total else 0.0)
+    gap = ledger.share("unknown") + sum(ledger.share(category) for category in _GAPS)
+    return {True: gap / counts[True], False: (1 - gap) / counts[False]}
+
+
+def _is_gap(where: str) -> bool:
+    return where.partition("|")[0] in _GAPS
 
 
 def _knows_calls(run: Run) -> bool:

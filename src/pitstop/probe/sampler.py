@@ -18,6 +18,11 @@ from .waits import what_waits
 _OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
 MAX_PLACES = 20_000
 LOGS = "python/logging"  # in no event, but in a library that logs
+# A thread that wants the interpreter takes it by force after this time; before, it gets it only where the main thread gives it up, in a
+# call into C. A loop of pure Python that is over sooner would always be taken for the call after it: with Python's own 5 ms, whole
+# environments of reinforcement learning. Only threads that
+# compete for the interpreter switch more often by it, and only profiles sample.
+_USUAL_SWITCH_S, _SWITCH_S = 0.005, 0.001
 _WRITE_EVERY = 200  # samples between two writes, so that kill -9 loses little
 
 
@@ -53,6 +58,8 @@ class Sampler:
             self._session.fault("sampler", error)
             return
         self._wake, self._done = wake, done
+        if sys.getswitchinterval() == _USUAL_SWITCH_S:  # else it is the program's own choice
+            sys.setswitchinterval(_SWITCH_S)
 
     def stop(self):
         """End the thread and wait for it; it wakes at once."""
@@ -60,6 +67,7 @@ class Sampler:
         if wake is None:
             return
         self._wake = None
+        _switch_as_usual()
         wake.release()
         done.acquire(True, 1.0)
 
@@ -77,6 +85,7 @@ class Sampler:
         """In a forked child: there is no thread, and the samples are the parent's."""
         self._paused, self.weight = False, 1
         self._counts, self._names, self._wake, self._done = {}, {}, None, None
+        _switch_as_usual()
 
     def write(self):
         """Write the samples so far, whole or not at all."""
@@ -116,8 +125,9 @@ class Sampler:
     def _take(self, frame):
         innermost = frame
         categories, category, users, logs = self.categories, None, None, False
+        outermost = frame
         while frame is not None:
-            code = frame.f_code
+            outermost, code = frame, frame.f_code
             if users is None and is_users(code.co_filename):
                 users = (code, frame.f_lineno)
             elif users is None and not logs:
@@ -127,8 +137,8 @@ class Sampler:
             if users is not None and category is not None:
                 break
             frame = frame.f_back
-        if users is None and innermost.f_code.co_filename.startswith(_OWN):
-            return  # the probe itself, at the program's start or end
+        if users is None and (innermost.f_code.co_filename.startswith(_OWN) or not _is_program(outermost)):
+            return  # the probe itself at the program's start or end, or what runs when the program is over
         if category is None:
             category = self._outside_events(innermost, logs)
         code = innermost.f_code
@@ -159,3 +169,13 @@ class Sampler:
             parts = library.co_filename.replace("\\", "/").split("/")
             text += " > %s %s" % ("/".join(parts[-2:]), library.co_name)
         return category + "|" + text
+
+
+def _switch_as_usual():
+    if sys.getswitchinterval() == _SWITCH_S:
+        sys.setswitchinterval(_USUAL_SWITCH_S)
+
+
+def _is_program(outermost):
+    """Tell whether the main thread runs the program: a script or module, no hook of the interpreter's end."""
+    return outermost.f_code.co_name in ("<module>", "_run_module_as_main")

@@ -17,8 +17,8 @@ class Corridor:
 
     def step(self, action):
         self.moves += 1
-        for _ in range(2000):
-            self.at += ((1 if action else -1) * 0.1 + random.gauss(0, 0.01)) / 2000
+        for _ in range(6000):
+            self.at += ((1 if action else -1) * 0.1 + random.gauss(0, 0.01)) / 6000
         return self.seen(), self.at, self.moves >= 12
 
 

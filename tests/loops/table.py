@@ -45,6 +45,7 @@ FRAMEWORKS = {
     "hf_command_line": (tuple(_COMMAND_LINE.split()), Loop(20, samples=168, trains=(None,))),
     "lightning_automatic": ((), Loop(30, micro=2, samples=960, trains=(16,), evaluates=(32,))),
     "lightning_manual": ((), Loop(40, micro=2, samples=640, trains=(16,))),
+    "accelerate_loop": ((), Loop(40, samples=640, trains=(16,), evaluates=(32,))),
     "ignite_engine": ((), Loop(60, samples=960, trains=(16,), evaluates=(32,))),
     "cartpole": ((), Loop(60)),
     "hydra_program": (("data.batch_size=32",), Loop(20, samples=640, trains=(32,))),

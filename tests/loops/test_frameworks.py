@@ -1,5 +1,8 @@
 """The loops of real frameworks, in the interpreter that `make loops-env` makes: steps, samples and loaders as their authors would name them."""
 
+import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not PYTHON.exists(), reason="make loops-env makes the interpreter with the frameworks"),
 ]
+LONG_S = 0.25  # a dozen stack samples; shorter runs may have none between events
 ENVIRONMENT = plain_env(HF_HUB_OFFLINE="1", CUDA_VISIBLE_DEVICES="", TRANSFORMERS_VERBOSITY="error")
 
 
@@ -65,3 +69,18 @@ def test_a_trial_counts_the_same_steps_and_ends_the_program_where_it_should(name
     steps = find_steps(done.main)
     assert steps.clock == expected.clock
     assert steps.count in {expected.steps - 3, expected.steps - 2}  # of two optimizers the first seen ends the program
+
+
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_the_command_shows_where_all_of_the_time_went(name, tmp_path):
+    """`pitstop profile` as a user runs it: exit code 0, the program's own last line, and nearly nothing unknown."""
+    arguments, expected = FRAMEWORKS[name]
+    command = [sys.executable, "-m", "pitstop", "profile", "--json", "result.json", "--", str(PYTHON)]
+    environment = {**ENVIRONMENT, "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+    done = run([*command, str(PROGRAMS / f"{name}.py"), *arguments], cwd=tmp_path, env=environment)
+    assert done.returncode == 0
+    result = json.loads((tmp_path / "result.json").read_bytes())
+    assert result["steps"]["count"] == expected.steps
+    wall_s = result["steps"]["mean_ns"] * expected.steps / 1e9
+    if wall_s > LONG_S:
+        assert result["ledger"]["unknown"] <= 0.03

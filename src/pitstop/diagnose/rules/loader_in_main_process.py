@@ -2,6 +2,7 @@
 
 from pitstop.diagnose.rules.contract import Facts, Rule, finding, place
 from pitstop.diagnose.rules.in_memory_tensors import TENSORS
+from pitstop.diagnose.rules.remedies import remedy
 from pitstop.messages import Text
 from pitstop.records.results import Finding
 
@@ -33,6 +34,7 @@ def _find(facts: Facts) -> Finding | None:
         confidence="high" if alone[0].stack else "medium",
         treatments=("loader-workers",),
         where=where,
+        remedy=remedy(alone[0].library, "workers", otherwise="DataLoader(..., num_workers=2, persistent_workers=True)"),
     )
 
 
@@ -45,8 +47,8 @@ RULE = Rule(
         zh="数据加载器在训练进程内工作：每步 {share:.0%} 的时间在等待数据",
     ),
     next_action=Text(
-        en="DataLoader(..., num_workers=2, persistent_workers=True)  # {where}",
-        zh="DataLoader(..., num_workers=2, persistent_workers=True)  # {where}",
+        en="{remedy}  # {where}",
+        zh="{remedy}  # {where}",
     ),
     find=_find,
     owner="algorithm",

@@ -1,6 +1,7 @@
 """T40: the optimizer updates its parameters one after another, several operations each."""
 
 from pitstop.diagnose.rules.contract import Facts, Rule, finding, place
+from pitstop.diagnose.rules.remedies import remedy
 from pitstop.messages import Text
 from pitstop.records.results import Finding
 
@@ -32,8 +33,8 @@ def _find(facts: Facts) -> Finding | None:
         evidence=_EVIDENCE.say(share=share, name=name, tensors=largest.num_tensors, where=where),
         confidence="medium",
         treatments=("fused-optimizer",),
-        name=name,
         where=where,
+        remedy=remedy(largest.library, "fused", otherwise=f"{name}(..., fused=True)"),
     )
 
 
@@ -46,8 +47,8 @@ RULE = Rule(
         zh="优化器占每步 {share:.0%}，且未融合",
     ),
     next_action=Text(
-        en="{name}(..., fused=True)  # {where}",
-        zh="{name}(..., fused=True)  # 位于 {where}",
+        en="{remedy}  # {where}",
+        zh="{remedy}  # 位于 {where}",
     ),
     find=_find,
     owner="algorithm",

@@ -128,10 +128,14 @@ def _function_name(file: FileDraft, region: Region) -> str:
     if region.split:
         wanted = f"compute_{region.split}"
     elif isinstance(region.backward, cst.SimpleStatementLine):
+        bound = names_in(parsed, region.statements()).bound
         for call in parsed.nodes(cst.Call, inside=region.backward):
             loss = (
                 call.func.value if isinstance(call.func, cst.Attribute) and call.func.attr.value == "backward" else None
             )
+            first = call.args[0].value if loss is not None and call.args else None
+            if isinstance(loss, cst.Name) and loss.value not in bound and isinstance(first, cst.Name):
+                loss = first  # accelerator.backward(loss)
             if isinstance(loss, cst.Name):
                 wanted = f"compute_{loss.value}"
             elif isinstance(loss, cst.Attribute):

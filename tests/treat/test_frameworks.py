@@ -89,3 +89,24 @@ def test_two_keys_that_may_be_meant_are_not_guessed_at():
     )
     assert change.arguments == ()
     assert "num_workers=2" in change.files["/case/before.py"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        ("default", "torch.compile(Classifier())"),
+        ("max-autotune", 'torch.compile(Classifier(), mode="max-autotune")'),
+        ("dynamic", "torch.compile(Classifier(), dynamic=True)"),
+    ],
+)
+def test_modes_of_compiling_reach_the_framework(mode, words):
+    chosen = msgspec.structs.replace(proposal("lightning_trainer", "compile"), setting={"mode": mode})
+    assert words in build_change((chosen,), view_of("lightning_trainer")).files["/case/before.py"]
+
+
+def test_a_mode_that_the_framework_cannot_say_is_not_tried():
+    view, compiled = view_of("hf_command_line"), proposal("hf_command_line", "compile")
+    tuned = msgspec.structs.replace(compiled, setting={"mode": "max-autotune"})
+    assert build_change((tuned,), view).arguments[-2:] == ("--torch_compile_mode", "max-autotune")
+    with pytest.raises(CannotEdit, match="dynamic"):
+        build_change((msgspec.structs.replace(compiled, setting={"mode": "dynamic"}),), view)

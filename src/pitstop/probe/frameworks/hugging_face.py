@@ -9,6 +9,7 @@ _NAMES = (
     "bf16",
     "fp16",
     "torch_compile",
+    "torch_compile_mode",
     "optim",
 )
 

@@ -14,5 +14,6 @@ HUGGING_FACE = Framework(
         "compile": {"torch_compile": True, "torch_compile_mode": VALUE},
         "fused": {"optim": "adamw_torch_fused"},
     },
+    impossible=("dynamic",),  # torch.compile(dynamic=True)
     excludes={"bf16": ("fp16",)},
 )

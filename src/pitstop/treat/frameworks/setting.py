@@ -41,6 +41,8 @@ def set_in_framework(
         return True
     if wanted not in framework.arguments:
         return False
+    if value in framework.impossible:
+        raise CannotEdit("framework_no_value", framework=framework.class_name, value=value)
     arguments = {name: value if given == VALUE else given for name, given in framework.arguments[wanted].items()}
     arguments = {name: given for name, given in arguments.items() if given != DEFAULT}
     seen = [settings for settings in view.evidence.settings if settings.framework in framework.packages]
@@ -127,7 +129,8 @@ def _compile_argument(draft: "Draft", view: View, method: str, *, mode: str) -> 
             continue
         model = keyword_argument(call, "model", position=0) if callee_name(call) == method else None
         if model is not None:
-            given = "" if mode == DEFAULT else f", mode={file.style.string(mode)}"
+            named = "dynamic=True" if mode == "dynamic" else f"mode={file.style.string(mode)}"
+            given = "" if mode == DEFAULT else f", {named}"
             file.replace(model.value, f"{file.import_name('torch')}.compile({file.parsed.code(model.value)}{given})")
             found = True
     if not found:

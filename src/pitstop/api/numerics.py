@@ -9,7 +9,7 @@ from pitstop.api.bench import Bench
 from pitstop.measure.equivalence import BaselineMaterial, check_numerics
 from pitstop.measure.probe_folder import ProbeConfig
 from pitstop.messages import say
-from pitstop.records import Change, Gate, Numerics
+from pitstop.records import GRADIENTS, Change, EventKind, Gate, Numerics
 from pitstop.tune.gates import decide
 from pitstop.tune.search_actions import NumericsReport
 
@@ -34,8 +34,12 @@ class NumericsBench:
         self._material = BaselineMaterial()
         self._steps = equivalence_steps(baseline)
         self._by_hand = not baseline.analysis.run.evidence.optimizers
-        steps = baseline.analysis.steps
-        self._has_clock = not self._by_hand or (steps is not None and steps.clock == "backward")
+        steps, main = baseline.analysis.steps, baseline.analysis.run.main
+        paced = steps is not None and steps.clock == "backward"
+        events = main.events if main is not None and paced else ()
+        self._has_clock = not self._by_hand or any(
+            event.kind is EventKind.BACKWARD and event.arg != GRADIENTS for event in events
+        )
 
     def check(self, names: tuple[str, ...], *, change: Change, classes: frozenset[Numerics]) -> NumericsReport:
         """Return the gates' report for `change`, the proposals `names` together."""

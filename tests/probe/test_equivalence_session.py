@@ -150,6 +150,48 @@ def test_a_closure_is_said_and_not_replayed(execute):
     assert all(result["losses"])
 
 
+@pytest.mark.parametrize("call", ["optimizer.step(closure)", "optimizer.step(closure=closure)"])
+def test_a_closure_that_is_evaluated_once_is_replayed_like_any_step(execute, call):
+    """Adam and the like evaluate it before their update, as Lightning has it."""
+    source = f"""
+    model = nn.Sequential(nn.Linear(8, 16), nn.Dropout(0.5), nn.Linear(16, 3))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    for epoch in range(20):
+        for x, y in DataLoader(data, batch_size=32, shuffle=True):
+            def closure():
+                optimizer.zero_grad()
+                loss = F.cross_entropy(model(x), y)
+                loss.backward()
+                return loss
+            assert {call} > 0
+    """
+    code, result, output = execute(source, REPLAYED)
+    assert (code, result["faults"]) == (0, []), output
+    assert not result["closure"]
+    assert len(result["replays"]) == 2 * len(ALL)
+    assert set(plain_errors(result)) == {0.0}
+    assert all(entry["updates"][0]["error"] == 0 for entry in result["replays"] if entry["variant"] == "plain")
+
+
+def test_an_optimizer_that_leaves_its_closure_out_is_not_replayed(execute):
+    source = """
+    class Lazy(torch.optim.SGD):
+        def step(self, closure=None):
+            return super().step()
+    model = nn.Linear(8, 3)
+    optimizer = Lazy(model.parameters(), lr=0.1)
+    for epoch in range(20):
+        for x, y in DataLoader(data, batch_size=32):
+            optimizer.zero_grad()
+            F.cross_entropy(model(x), y).backward()
+            optimizer.step(lambda: None)
+    """
+    code, result, output = execute(source, REPLAYED)
+    assert (code, result["faults"]) == (0, []), output
+    assert result["closure"]
+    assert result["replays"] == []
+
+
 def test_gradient_accumulation_is_one_step_with_several_batches(execute):
     source = """
     model = nn.Linear(8, 3)

@@ -7,6 +7,7 @@ import os
 import sys
 from typing import Any
 
+from . import equivalence_closures
 from .equivalence_capture import Capture, trained_by
 from .equivalence_data import LoaderRecord
 from .equivalence_hand import HandUpdate
@@ -56,6 +57,7 @@ class Session:
         self.settings_now = []
         self.settings: Any = []  # per step: [[optimizer, hyperparameters], ...]
         self.closure = False
+        self.watched: Any = None  # the closure of the optimizer that is stepping
         self.result = {
             "schema": SCHEMA,
             "seed_offset": int(config.get("seed_offset") or 0),
@@ -126,7 +128,7 @@ class Session:
             self.closure = True
         elif trained_by(self.hand):
             self.hand_works = True
-            self.before_optimizer(self.hand, (), {})
+            self._before_update(self.hand)
 
     def on_backward(self, tensors):
         """Note what goes backward."""
@@ -141,10 +143,33 @@ class Session:
             self.window.loss(value)
 
     def before_optimizer(self, optimizer, args, kwargs):
-        """Prepare for an optimizer that is about to step."""
+        """Prepare for an optimizer that is about to step; return its arguments anew where it first evaluates a closure."""
+        self.watched = equivalence_closures.watched(args, kwargs, lambda times: self._evaluated(optimizer, times))
+        if self.watched is None:
+            self._before_update(optimizer)
+            return None
+        return self.watched.arguments
+
+    def _evaluated(self, optimizer, times):
+        """Go on once the optimizer has evaluated its closure: with Adam and the like, the update begins now."""
+        if self.over or self.pid != os.getpid():
+            return
+        try:
+            if times == 1:
+                self._before_update(optimizer)
+            else:
+                self._cannot_replay()
+        except Exception as error:
+            self.fault("optimizer", error)
+
+    def _cannot_replay(self):
+        """Take in that no step can be computed again: a line search (L-BFGS), or an update that leaves the closure out."""
+        self.closure = True
+        if isinstance(self.window, Capture):
+            self.window.spoiled = "the optimizer evaluates the loss itself"
+
+    def _before_update(self, optimizer):
         number = self._number(optimizer)
-        if any(callable(value) for value in [*args[1:], *kwargs.values()]):
-            self.closure = True
         if self.queue is None:
             self.settings_now.append([number, hyperparameters(optimizer)])
             self.counts[3] += sum(p.grad is not None and bool(p.grad.count_nonzero()) for p in trained_by(optimizer))
@@ -153,6 +178,10 @@ class Session:
 
     def after_optimizer(self, optimizer, *_):
         """Note that it stepped; the leading optimizer's steps are the program's."""
+        watched, self.watched = self.watched, None
+        if watched is not None and not watched.times:
+            self._cannot_replay()
+            self._before_update(optimizer)
         number = self._number(optimizer)
         self.counts[2] += 1
         if self.window is not None:

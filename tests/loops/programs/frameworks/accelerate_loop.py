@@ -12,6 +12,7 @@ from torch.utils.data import DataLoader
 
 
 def main():
+    torch.manual_seed(0)
     accelerator = Accelerator(cpu=True)
     model = network()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)

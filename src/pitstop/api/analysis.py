@@ -102,7 +102,6 @@ def profile_result(analysis: Analysis, *, run_folder: str | None, wall_s: float)
         periodic=find_periodic(run.main.events, steps, stack_samples=run.stack_samples, spans=analysis.spans)
         if steps and run.main
         else (),
-        hot=_hot(run),
         hot=_hot(run, ledger),
         run_folder=run_folder,
         wall_s=wall_s,

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DOCS := .venvs/docs
 
-.PHONY: help setup loops-env test test-slow check lint demo clean
+.PHONY: help setup loops-env test test-slow check lint demo docs clean
 
 help:  ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'

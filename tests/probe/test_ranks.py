@@ -102,3 +102,16 @@ def test_two_gloo_ranks_under_torchrun_end_at_the_same_step(tmp_path, stop):
     assert steps[0] == steps[1] >= (stop.get("stop_after_steps") or stop.get("stop_min_steps") or 6)
     assert reading.end.reason == ("stopped" if stop else "exit")
     assert reading.faults == ()
+    waits = [event for event in ranks[0].events if event.kind is EventKind.COMMUNICATION]
+    if stop:
+        assert not waits  # a clock watches nothing but steps
+        return
+    reductions = [event for event in waits if event.flags]
+    assert len(waits) - len(reductions) == 2  # all_reduce, barrier
+    assert {event.value for event in reductions} == {4 * 9}  # bytes
+    model = reading.evidence.data_parallel[0]
+    assert (model.backwards, model.reduced, model.buckets, model.find_unused_parameters) == (6, 6, 1, False)
+    assert [seen.function for seen in reading.evidence.collectives] == [
+        "torch.distributed.all_reduce",
+        "torch.distributed.barrier",
+    ]

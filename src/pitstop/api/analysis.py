@@ -26,6 +26,7 @@ from pitstop.records.results import (
     Overhead,
     ProfileResult,
     ProgramResult,
+    RankResult,
     Shadow,
     StepStatistics,
 )
@@ -109,6 +110,7 @@ def profile_result(analysis: Analysis, *, run_folder: str | None, wall_s: float)
         if steps and run.main
         else (),
         environment=_environment(run),
+        ranks=_ranks(run),
     )
 
 
@@ -133,6 +135,32 @@ def _environment(run: Run) -> EnvironmentResult:
     )
 
 
+def _ranks(run: Run) -> tuple[RankResult, ...]:
+    """Return what each of several ranks did in its steady steps; () for one process."""
+    found = []
+    models = run.evidence.data_parallel
+    for process in run.ranks if len(run.ranks) > 1 else ():
+        steps = find_steps(process.events)
+        if process.rank is None or steps is None or steps.count - steps.warmup < 1:
+            continue
+        ledger = account(process.events, steps)
+        looked_at = [
+            (model, model.reduced / model.backwards * steps.micro_steps) for model in models if model.backwards
+        ]
+        found.append(
+            RankResult(
+                rank=process.rank,
+                step_ns=round(ledger.wall_ns / ledger.steps),
+                communication_ns=round(ledger.categories_ns["communication"] / ledger.steps),
+                reductions_per_step=sum(times for _model, times in looked_at) if looked_at else None,
+                bytes_per_step=round(sum(model.parameter_bytes * times for model, times in looked_at))
+                if looked_at
+                else None,
+            )
+        )
+    return tuple(found)
+
+
 def _findings(analysis: Analysis) -> tuple[Finding, ...]:
     run, steps = analysis.run, analysis.steps
     if analysis.ledger is None or steps is None:
@@ -144,6 +172,7 @@ def _findings(analysis: Analysis) -> tuple[Finding, ...]:
         run.usage,
         stack_samples=run.stack_samples,
         micro_steps=steps.micro_steps,
+        ranks=_ranks(run),
     )
 
 
@@ -241,7 +270,9 @@ def _not_measured(analysis: Analysis) -> list[NotMeasured]:
         unseen = sum(is_inside(start, end, pauses) for start, end in analysis.steps.stretches)
         share = numbers.share(unseen / analysis.steps.count)
         gaps.append(NotMeasured(what=say("profile.what_details", share=share), why=say("profile.why_details")))
-    gaps.append(NotMeasured(what=say("profile.what_communication"), why=say("profile.not_yet")))
+    environment = run.evidence.environment
+    if environment is not None and environment.ranks > 1 and environment.cuda:
+        gaps.append(NotMeasured(what=say("profile.what_communication"), why=say("profile.device_communication")))
     if analysis.steps is not None:  # one run cannot tell its own speed from that without a probe
         gaps.append(NotMeasured(what=say("profile.what_overhead"), why=say("profile.why_overhead")))
     gaps.extend(NotMeasured(what=say("profile.what_probe"), why=fault) for fault in run.faults)

@@ -40,9 +40,14 @@ class NumericsBench:
         self._has_clock = not self._by_hand or any(
             event.kind is EventKind.BACKWARD and event.arg != GRADIENTS for event in events
         )
+        environment = baseline.analysis.run.evidence.environment
+        self._several_ranks = environment is not None and environment.ranks > 1
 
     def check(self, names: tuple[str, ...], *, change: Change, classes: frozenset[Numerics]) -> NumericsReport:
         """Return the gates' report for `change`, the proposals `names` together."""
+        if self._several_ranks:  # a step computed again by one rank alone would wait for ever in its collectives
+            unmade = (Gate(name="finite", passed=None, detail=say("gates.reason.several_ranks")),)
+            return NumericsReport(proposals=names, gates=unmade, wall_ns=0, decision="not-made")
         began = time.monotonic_ns()
         if not self._has_clock:  # optimizer steps, or else backward passes, tell an equivalence run where a step ends
             unmade = (Gate(name="finite", passed=None, detail=say("gates.reason.no_optimizer")),)

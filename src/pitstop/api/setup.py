@@ -190,12 +190,13 @@ def view_of(analysis: Analysis, *, program: Program, sources: dict[str, str], cp
     """Return what treatments may look at."""
     if analysis.steps is None or analysis.ledger is None:
         raise ValueError("a run without steps has nothing to treat")
-    main = analysis.run.main
+    main, environment = analysis.run.main, analysis.run.evidence.environment
+    ranks = environment.ranks if environment is not None else 1
     return View(
         evidence=analysis.run.evidence,
         ledger=analysis.ledger,
         steps=analysis.steps,
-        cpus=cpus,
+        cpus=max(1, cpus // ranks),  # each rank's share
         sources=sources,
         program=program,
         roles=loader_roles(main.events) if main is not None else None,

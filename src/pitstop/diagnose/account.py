@@ -31,13 +31,14 @@ _CATEGORY_OF: dict[EventKind, Category] = {
     EventKind.SYNC: "sync",
     EventKind.HOST_TO_DEVICE: "host_to_device",
     EventKind.LOGGING: "logging",
+    EventKind.COMMUNICATION: "communication",
 }
 # These keep their own category inside an evaluation phase: they are not the evaluation's work.
 _OWN_IN_EVALUATION = frozenset({"gc", "checkpoint", "compile"})
 _LOADER_EVENTS = frozenset({EventKind.FETCH, EventKind.LOADER_ITER, EventKind.EPOCH_END})
 _DETAILS = frozenset(
     {EventKind.FETCH, EventKind.FORWARD, EventKind.BACKWARD, EventKind.OPTIMIZER, EventKind.ZERO_GRAD}
-    | {EventKind.SYNC, EventKind.HOST_TO_DEVICE}
+    | {EventKind.SYNC, EventKind.HOST_TO_DEVICE, EventKind.COMMUNICATION}
 )
 _TRAINING, _GRAD_ENABLED = 1, 2
 

@@ -2,7 +2,7 @@
 
 from pitstop.diagnose.rules import RULES, Facts
 from pitstop.records import Evidence, Ledger, TreeUsage
-from pitstop.records.results import Finding
+from pitstop.records.results import Finding, RankResult
 
 __all__ = ["find_faults"]
 
@@ -15,6 +15,7 @@ def find_faults(
     *,
     stack_samples: tuple[tuple[str, int], ...] = (),
     micro_steps: int = 1,
+    ranks: tuple[RankResult, ...] = (),
 ) -> tuple[Finding, ...]:
     """Return the findings of every registered rule, ranked by ceiling."""
     facts = Facts(
@@ -24,6 +25,7 @@ def find_faults(
         usage=usage,
         stack_samples=stack_samples,
         micro_steps=micro_steps,
+        ranks=ranks,
     )
     found = [finding for rule in RULES if (finding := rule.find(facts)) is not None]
     return tuple(sorted(found, key=lambda finding: (-finding.ceiling_speedup, finding.fault)))

@@ -9,6 +9,8 @@ from pitstop.records import (
     ArgparseOption,
     BackwardSighting,
     CallSighting,
+    CollectiveSighting,
+    DataParallelSighting,
     DenormalSighting,
     DrainedLoader,
     EnvironmentSighting,
@@ -48,6 +50,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
         """Return it as `Evidence`."""
         loaders = {seen.id: seen for seen in self.sightings if isinstance(seen, LoaderSighting)}
         optimizers = {seen.id: seen for seen in self.sightings if isinstance(seen, OptimizerSighting)}
+        wrapped = {seen.id: seen for seen in self.sightings if isinstance(seen, DataParallelSighting)}
         options = {seen.dest: seen for seen in self.sightings if isinstance(seen, ArgparseOption)}
         for names in self.sightings:
             if isinstance(names, ModuleNames) and names.optimizer in optimizers:
@@ -67,6 +70,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
             recompiles=tuple(seen for seen in self.sightings if isinstance(seen, Recompile)),
             denormals=tuple(seen for seen in self.sightings if isinstance(seen, DenormalSighting)),
             kept_graphs=tuple(seen for seen in self.sightings if isinstance(seen, KeptGraphs)),
+            data_parallel=tuple(wrapped.values()),
+            collectives=tuple(seen for seen in self.sightings if isinstance(seen, CollectiveSighting)),
             options=tuple(options.values()),
             settings=tuple(seen for seen in self.sightings if isinstance(seen, SettingsSighting)),
             drained=tuple(seen for seen in self.sightings if isinstance(seen, DrainedLoader)),

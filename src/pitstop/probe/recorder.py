@@ -41,6 +41,8 @@ MARK_PAUSE = 1  # arg: from here on only the ends of steps are recorded
 MARK_RESUME = 2  # arg: from here on everything is
 STEP = 15
 LOGGING = 17
+COMMUNICATION = 18
+REDUCTION = 1  # flag: the end of a backward of DistributedDataParallel
 
 ROLE_PROGRAM = 1
 ROLE_WORKER = 2

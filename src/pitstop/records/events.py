@@ -32,8 +32,10 @@ class EventKind(IntEnum):
     MARK = 14  # a point in time; arg = a Mark
     STEP = 15  # the program itself said pitstop.step()
     LOGGING = 17  # a logging, plotting or progress library wrote or drew
+    COMMUNICATION = 18  # waiting for other ranks; flags: REDUCTION = the end of a backward of DistributedDataParallel; value = bytes
 
 
+REDUCTION = 1  # flag of a COMMUNICATION
 GRADIENTS = 1  # arg of a BACKWARD whose gradients were given to the caller
 
 

@@ -12,6 +12,8 @@ __all__ = [
     "ArgparseOption",
     "BackwardSighting",
     "CallSighting",
+    "CollectiveSighting",
+    "DataParallelSighting",
     "DenormalSighting",
     "DrainedLoader",
     "EnvironmentSighting",
@@ -182,6 +184,32 @@ class KeptGraphs(msgspec.Struct, frozen=True, kw_only=True, tag="kept_graphs", t
     chain: int
 
 
+class DataParallelSighting(msgspec.Struct, frozen=True, kw_only=True, tag="data_parallel", tag_field="kind"):
+    """One DistributedDataParallel as it was constructed, and what its own log says once it has run (None before)."""
+
+    id: int
+    stack: tuple[Site, ...]
+    module_class: str
+    device: str
+    find_unused_parameters: bool
+    static_graph: bool
+    gradient_as_bucket_view: bool
+    bucket_cap_bytes: int
+    parameter_bytes: int
+    buckets: int | None = None
+    unused_bytes: int | None = None  # most that an iteration found unused; None where it does not look
+    backwards: int = 0  # looked at
+    reduced: int = 0  # of these, ended in a reduction of the gradients
+
+
+class CollectiveSighting(msgspec.Struct, frozen=True, kw_only=True, tag="collective", tag_field="kind"):
+    """A place where the program itself calls a collective operation, or waits for one."""
+
+    id: int
+    stack: tuple[Site, ...]
+    function: str
+
+
 class ArgparseOption(msgspec.Struct, frozen=True, kw_only=True, tag="argparse", tag_field="kind"):
     """One setting of this run that the launch line can change: an option of the program's own argparse parser, or a key of its configuration."""
 
@@ -279,6 +307,8 @@ Sighting = (
     | Recompile
     | DenormalSighting
     | KeptGraphs
+    | DataParallelSighting
+    | CollectiveSighting
     | ArgparseOption
     | SettingsSighting
     | EnvironmentSighting
@@ -303,6 +333,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     recompiles: tuple[Recompile, ...] = ()
     denormals: tuple[DenormalSighting, ...] = ()
     kept_graphs: tuple[KeptGraphs, ...] = ()
+    data_parallel: tuple[DataParallelSighting, ...] = ()
+    collectives: tuple[CollectiveSighting, ...] = ()
     options: tuple[ArgparseOption, ...] = ()
     settings: tuple[SettingsSighting, ...] = ()
     drained: tuple[DrainedLoader, ...] = ()  # of a run that an intervention asked for

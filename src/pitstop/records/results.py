@@ -27,6 +27,7 @@ __all__ = [
     "PrescriptionResult",
     "ProfileResult",
     "ProgramResult",
+    "RankResult",
     "Shadow",
     "StepStatistics",
     "TuneResult",
@@ -145,6 +146,16 @@ class Overhead(msgspec.Struct, frozen=True, kw_only=True):
     share: float | None
 
 
+class RankResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One of several processes that train together: its mean steady step, and how much of it waits for the others."""
+
+    rank: int
+    step_ns: int
+    communication_ns: int
+    reductions_per_step: float | None = None  # of gradients, by DistributedDataParallel; None where it was not seen
+    bytes_per_step: int | None = None  # in these
+
+
 class ProfileResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of `pitstop profile`, and `baseline` of `pitstop tune`."""
 
@@ -162,6 +173,7 @@ class ProfileResult(msgspec.Struct, frozen=True, kw_only=True):
     step_times_ns: tuple[int, ...] = ()  # one per step, warm-up included, for the plot
     periodic: tuple[PeriodicWork, ...] = ()
     hot: tuple[Shadow, ...] = ()
+    ranks: tuple[RankResult, ...] = ()  # of several that train together
     run_folder: str | None = None
     wall_s: float = 0.0
     ledger_timeline: tuple[LedgerStretch, ...] = ()  # over the whole run, warm-up included; at most 60 stretches

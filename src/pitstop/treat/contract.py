@@ -18,7 +18,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     """All that a treatment may look at.
 
     `sources` maps absolute paths to whole texts, decoded as UTF-8 with nothing translated (`newline=""`, BOM kept:
-    see `decode_source`). `cpus` are those usable by the program. `roles` is None where no events were kept.
+    see `decode_source`). `cpus` are those usable by the program, divided by its ranks. `roles` is None where no events were kept.
     """
 
     evidence: Evidence

@@ -21,10 +21,13 @@ from pitstop.diagnose.rules import (
     optimizer_unfused,
     python_loop_in_model,
     quota_throttled,
+    rank_straggler,
     recompiles,
+    reduced_each_micro_step,
     synchronized_each_step,
     threads_over_cpus,
     tracer_attached,
+    unused_parameters_searched,
     workers_restarted,
 )
 from pitstop.diagnose.rules.contract import Facts, Rule
@@ -57,4 +60,7 @@ RULES: tuple[Rule, ...] = (
     float32_on_bf16_processor.RULE,
     images_channels_first.RULE,
     optimizer_unfused.RULE,
+    reduced_each_micro_step.RULE,
+    rank_straggler.RULE,
+    unused_parameters_searched.RULE,
 )

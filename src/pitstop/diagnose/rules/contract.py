@@ -8,7 +8,7 @@ import msgspec
 from pitstop.diagnose.hot_places import hottest
 from pitstop.messages import Text
 from pitstop.records import CallSighting, Category, Evidence, Ledger, Site, TreeUsage
-from pitstop.records.results import Finding
+from pitstop.records.results import Finding, RankResult
 
 __all__ = ["Facts", "Rule", "ceiling", "finding", "place"]
 
@@ -25,6 +25,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     usage: TreeUsage
     stack_samples: tuple[tuple[str, int], ...] = ()
     micro_steps: int = 1  # backwards per step
+    ranks: tuple[RankResult, ...] = ()  # of several that train together
 
     @property
     def step_ns(self) -> float:

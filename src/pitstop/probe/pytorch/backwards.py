@@ -23,6 +23,7 @@ def _watch_backward(hooked):
     original = hooked.torch.autograd.backward
     now, busy, clock, looking = time.monotonic_ns, hooked.busy, hooked.clock, hooked.looking
     is_compiling, look, record, session = hooked.is_compiling, _make_look(hooked), hooked.record, hooked.session
+    reductions = hooked.reductions
     tensor_class = hooked.torch.Tensor
     hooked.own(look, deep=True)
 
@@ -45,6 +46,8 @@ def _watch_backward(hooked):
                 busy.discard(ident)
         end_ns = now()
         record(BACKWARD, 0, start_ns, end_ns)
+        if reductions.seen:
+            reductions.after(start_ns, end_ns)
         try:
             if not isinstance(tensors, tensor_class) and len(tensors) == 1:
                 tensors = tensors[0]

@@ -8,6 +8,7 @@ from ..sightings import Numbers
 from .frame_names import FrameNames
 from .lean import Lean
 from .looking import Looking
+from .reductions import Reductions
 from .switched import Switched
 from .writing import Writing
 
@@ -35,6 +36,7 @@ class Hooked:
         self.switched = Switched(self)
         self.lean = Lean(self)
         self.writing = Writing(session.clock, session.recorder)
+        self.reductions = Reductions(self)
         self.bursts: Any = None  # in profile mode
         self.environment: Any = None
         self.discovery: Any = None

@@ -6,6 +6,7 @@ from . import (
     backwards,
     calls,
     checkpoints,
+    collectives,
     compilations,
     denormals,
     dynamo_reasons,
@@ -34,6 +35,7 @@ def install(torch, session):
     ]
     if session.mode == "profile":
         parts += [
+            collectives.install,
             checkpoints.install,
             anomalies.install,
             calls.install,

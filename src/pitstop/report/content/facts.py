@@ -5,7 +5,7 @@ import shlex
 import msgspec
 
 from pitstop.messages import say
-from pitstop.records.results import ProfileResult, StepStatistics
+from pitstop.records.results import ProfileResult, RankResult, StepStatistics
 from pitstop.report import numbers
 from pitstop.report.content.labels import label
 from pitstop.report.plain import plain
@@ -25,6 +25,7 @@ def run_facts(result: ProfileResult) -> tuple[Fact, ...]:
     found = (
         ("steps", _steps(result.steps)),
         ("periodic", _periodic(result)),
+        ("ranks", _ranks(result.ranks)),
         ("memory", _memory(result)),
         ("processors", _processors(result)),
         ("gpus", _gpus(result)),
@@ -91,6 +92,15 @@ def _periodic(result: ProfileResult) -> str:
         + (f" ({plain(work.where.removeprefix(folder))})" if work.where else "")
         for work in result.periodic
     )
+
+
+def _ranks(ranks: tuple[RankResult, ...]) -> str:
+    if not ranks:
+        return ""
+    slowest = min(ranks, key=lambda rank: rank.communication_ns)  # whoever waits least is waited for
+    waits = ", ".join(f"{rank.rank}: {numbers.milliseconds(rank.communication_ns)}" for rank in ranks)
+    time = numbers.milliseconds(max(rank.step_ns for rank in ranks))
+    return say("report.fact.rank_times", count=len(ranks), slowest=slowest.rank, time=time, waits=waits)
 
 
 def _memory(result: ProfileResult) -> str:

@@ -12,11 +12,14 @@ from pitstop.records.results import (
     NotMeasured,
     Overhead,
     Patched,
+    PipelinePart,
+    PipelineResult,
     PrescriptionResult,
     ProfileResult,
     ProgramResult,
     Shadow,
     StepStatistics,
+    TensorResult,
     TuneResult,
     VerdictResult,
 )
@@ -62,6 +65,32 @@ def step_times_ns() -> tuple[int, ...]:
         edge = 55_000_000 if step % 100 == 0 else 0
         times.append(35_200_000 + wobble + (6_500_000 if step % 4 == 0 else 0) + edge)
     return tuple(times)
+
+
+def photo_pipeline() -> PipelineResult:
+    """Decoding, mostly, in the training process; and captions that are padded."""
+    return PipelineResult(
+        loader="/home/ana/photos/train.py:39",
+        num_workers=0,
+        measured_batches=16,
+        batch_ns=25_000_000,
+        sample_mean_ns=740_000,
+        sample_median_ns=700_000,
+        sample_p90_ns=1_100_000,
+        batch_bytes=19 * MIB,
+        smallest_batch=32,
+        largest_batch=32,
+        parts=(
+            PipelinePart(name="decode", batch_ns=19_000_000, share=0.76),
+            PipelinePart(name="transform", batch_ns=4_500_000, share=0.18),
+            PipelinePart(name="collate", batch_ns=1_500_000, share=0.06),
+        ),
+        tensors=(
+            TensorResult(path="[0]", dtypes=("torch.float32",), shapes=((32, 3, 224, 224),), fixed=True),
+            TensorResult(path="[1]", dtypes=("torch.int64",), shapes=((32, 17), (32, 21)), fixed=False, padding=0.43),
+        ),
+        hot=(Shadow(where="/home/ana/photos/photos.py:27 Photos.__getitem__ > PIL/ImageFile.py load", share=0.74),),
+    )
 
 
 def photo_profile() -> ProfileResult:
@@ -150,6 +179,7 @@ def photo_profile() -> ProfileResult:
             Shadow(where="data_wait|/home/ana/photos/photos.py:31 random_crop", share=0.11),
             Shadow(where="python|/usr/lib/python3.11/json/decoder.py:353 raw_decode", share=0.03),
         ),
+        pipeline=(photo_pipeline(),),
         run_folder="/home/ana/photos/.pitstop/runs/20261130-141200-train",
         wall_s=17.9,
         ledger_timeline=tuple(

@@ -12,6 +12,7 @@ from pitstop.diagnose.findings import find_faults
 from pitstop.diagnose.loaders import training_loaders
 from pitstop.diagnose.pauses import find_pauses, is_inside
 from pitstop.diagnose.periodic import find_periodic
+from pitstop.diagnose.pipeline import describe_pipelines
 from pitstop.diagnose.steps import find_steps, steps_per_epoch
 from pitstop.diagnose.timeline import ledger_timeline
 from pitstop.measure.machine import fingerprint, read_machine
@@ -104,6 +105,7 @@ def profile_result(analysis: Analysis, *, run_folder: str | None, wall_s: float)
         if steps and run.main
         else (),
         hot=_hot(run, ledger),
+        pipeline=describe_pipelines(run.evidence, analysis.train_loaders, run.stack_samples),
         run_folder=run_folder,
         wall_s=wall_s,
         ledger_timeline=ledger_timeline(run.main.events, steps, gap_shares=_gap_shares(run), spans=analysis.spans)

@@ -9,6 +9,7 @@ import msgspec
 
 import pitstop
 from pitstop.measure.events import EventFile, read_events
+from pitstop.measure.pipelines import loaders_of_seeds, merged_census, merged_pipelines
 from pitstop.measure.sightings import Seen, read_sightings
 from pitstop.records import EndOfRun, EventKind, Evidence, ProcessEvents
 
@@ -70,6 +71,13 @@ def read_probe(folder: Path, *, project_root: str) -> ProbeReading:
     files = {stem: read_events(path) for stem in stems if (path := folder / f"{stem}.events").exists()}
     main, ranks = _training(files, seen)
     known = seen[main] if main is not None else _first_with_environment(seen)
+    evidence = known.evidence(project_root)
+    if main is not None:
+        seeds = loaders_of_seeds(files[main].events)
+        loading = [seen[stem].sightings for stem in stems if stem == main or _is_worker(files, stem)]
+        evidence = msgspec.structs.replace(
+            evidence, pipelines=merged_pipelines(loading, seeds), census=merged_census(loading, seeds)
+        )
     faults = [fault for stem in stems for fault in (*(files[stem].faults if stem in files else ()), *seen[stem].faults)]
     faults += [f"{fault.where}: {fault.error}" for stem in stems for fault in seen[stem].probe_faults]
     end, end_faults = _read_end(folder, main, stems)
@@ -84,7 +92,7 @@ def read_probe(folder: Path, *, project_root: str) -> ProbeReading:
             )
             for stem, file in files.items()
         ),
-        evidence=known.evidence(project_root),
+        evidence=evidence,
         end=end,
         stack_samples=samples,
         faults=(*faults, *end_faults, *sample_faults),

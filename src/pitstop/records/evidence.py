@@ -14,6 +14,7 @@ __all__ = [
     "CallSighting",
     "CollectiveSighting",
     "DataParallelSighting",
+    "CensusSighting",
     "DenormalSighting",
     "DrainedLoader",
     "EnvironmentSighting",
@@ -21,9 +22,11 @@ __all__ = [
     "ForwardSighting",
     "GraphBreak",
     "KeptGraphs",
+    "LeafCensus",
     "LoaderSighting",
     "ModuleNames",
     "OptimizerSighting",
+    "PipelineSighting",
     "ProbeFault",
     "Recompile",
     "SettingsSighting",
@@ -282,6 +285,61 @@ class DrainedLoader(msgspec.Struct, frozen=True, kw_only=True, tag="drained", ta
     wall_ns: int
 
 
+class PipelineSighting(msgspec.Struct, frozen=True, kw_only=True, tag="pipeline", tag_field="kind"):
+    """What some measured batches of one loader were made of, in one process; sums, so that processes can be added up.
+
+    A worker does not know its loader's id: `seed` is what the value of the loader's LOADER_ITER event is.
+    """
+
+    loader: int
+    seed: int = 0
+    worker: int | None = None  # None: the main process
+    processes: int = 1  # that these sums are of
+    batches: int = 0
+    samples: int = 0
+    load_ns: int = 0  # in dataset[i], dataset.__getitems__ or next(iterator)
+    collate_ns: int = 0
+    handovers: int = 0  # batches pickled for the main process, tensors moved to shared memory
+    handover_ns: int = 0
+    whole_batches: bool = False  # the dataset is asked for many samples at once
+    sample_times_ns: tuple[int, ...] = ()
+    collate: str = "?"  # the collate function, module-qualified
+    wall_ns: int = 0  # of the fetches, and meanwhile:
+    cpu_ns: int = 0  # processor time of the whole process
+    thread_cpu_ns: int = 0  # of the thread that fetches
+    queued_ns: int = 0  # it was ready and had no processor
+    shared_free_bytes: int | None = None  # of /dev/shm, at the least
+    shared_total_bytes: int | None = None
+
+
+class LeafCensus(msgspec.Struct, frozen=True, kw_only=True):
+    """One tensor of a loader's batches. `padded` of `places` are padding; both 0 where it cannot be sequences."""
+
+    path: str  # "[0]", "['input_ids']", "" for a batch that is a tensor itself
+    dtypes: tuple[str, ...]
+    shapes: tuple[tuple[int, ...], ...]  # the first few that differ
+    places: int = 0
+    padded: int = 0
+
+    @property
+    def padding(self) -> float:
+        """Share of padding, 0 to 1."""
+        return self.padded / self.places if self.places else 0.0
+
+
+class CensusSighting(msgspec.Struct, frozen=True, kw_only=True, tag="census", tag_field="kind"):
+    """What the first batches of one loader looked like, in one process."""
+
+    loader: int
+    seed: int = 0
+    worker: int | None = None
+    batches: int = 0
+    batch_bytes: int = 0  # of all these batches' tensors
+    smallest: int | None = None  # samples in a batch
+    largest: int | None = None
+    leaves: tuple[LeafCensus, ...] = ()
+
+
 class ProbeFault(msgspec.Struct, frozen=True, kw_only=True, tag="probe_fault", tag_field="kind"):
     """The probe caught its own error and went on: what it was doing and what happened."""
 
@@ -313,6 +371,8 @@ Sighting = (
     | SettingsSighting
     | EnvironmentSighting
     | DrainedLoader
+    | PipelineSighting
+    | CensusSighting
     | ProbeFault
     | ModuleNames
 )
@@ -338,4 +398,6 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     options: tuple[ArgparseOption, ...] = ()
     settings: tuple[SettingsSighting, ...] = ()
     drained: tuple[DrainedLoader, ...] = ()  # of a run that an intervention asked for
+    pipelines: tuple[PipelineSighting, ...] = ()  # one per loader, all its processes together
+    census: tuple[CensusSighting, ...] = ()  # one per loader
     faults: tuple[ProbeFault, ...] = ()

@@ -24,12 +24,15 @@ __all__ = [
     "Overhead",
     "Patched",
     "PeriodicWork",
+    "PipelinePart",
+    "PipelineResult",
     "PrescriptionResult",
     "ProfileResult",
     "ProgramResult",
     "RankResult",
     "Shadow",
     "StepStatistics",
+    "TensorResult",
     "TuneResult",
     "VerdictResult",
 ]
@@ -156,6 +159,42 @@ class RankResult(msgspec.Struct, frozen=True, kw_only=True):
     bytes_per_step: int | None = None  # in these
 
 
+class PipelinePart(msgspec.Struct, frozen=True, kw_only=True):
+    """One part of making a batch: "load" or what it is made of ("read", "decode", "tokenize", "transform", "own"), "collate", "handover"."""
+
+    name: str
+    batch_ns: int
+    share: float
+
+
+class TensorResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One tensor of a loader's batches; `padding` is None where it does not look like sequences."""
+
+    path: str
+    dtypes: tuple[str, ...]
+    shapes: tuple[tuple[int, ...], ...]  # the first few that differ
+    fixed: bool  # one shape in all batches looked at
+    padding: float | None = None
+
+
+class PipelineResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How one training loader makes its batches: mean times over measured batches, in one worker or the main process."""
+
+    loader: str  # file:line that made it
+    num_workers: int
+    measured_batches: int
+    batch_ns: int
+    sample_mean_ns: int | None
+    sample_median_ns: int | None
+    sample_p90_ns: int | None
+    batch_bytes: int | None
+    smallest_batch: int | None
+    largest_batch: int | None
+    parts: tuple[PipelinePart, ...] = ()
+    tensors: tuple[TensorResult, ...] = ()
+    hot: tuple[Shadow, ...] = ()  # the user's lines, as shares of the stack samples in loading
+
+
 class ProfileResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of `pitstop profile`, and `baseline` of `pitstop tune`."""
 
@@ -174,6 +213,7 @@ class ProfileResult(msgspec.Struct, frozen=True, kw_only=True):
     periodic: tuple[PeriodicWork, ...] = ()
     hot: tuple[Shadow, ...] = ()
     ranks: tuple[RankResult, ...] = ()  # of several that train together
+    pipeline: tuple[PipelineResult, ...] = ()
     run_folder: str | None = None
     wall_s: float = 0.0
     ledger_timeline: tuple[LedgerStretch, ...] = ()  # over the whole run, warm-up included; at most 60 stretches

@@ -106,6 +106,9 @@ def _profile(page: ProfilePage, *, title: str) -> Iterator[str]:
     if page.findings:
         yield f"### {say('report.title.findings')}"
         yield "\n".join(map(_finding, page.findings))
+    if page.pipeline:
+        yield f"### {say('report.title.pipeline')}"
+        yield _facts(page.pipeline)
     if page.hot:
         yield f"### {say('report.title.hot')}"
         yield _table(

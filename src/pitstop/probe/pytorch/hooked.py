@@ -38,6 +38,7 @@ class Hooked:
         self.writing = Writing(session.clock, session.recorder)
         self.reductions = Reductions(self)
         self.bursts: Any = None  # in profile mode
+        self.pipelines: Any = None  # in profile mode
         self.environment: Any = None
         self.discovery: Any = None
         self.is_compiling = _is_compiling(torch)
@@ -99,6 +100,8 @@ class Hooked:
         self.writing.forget()
         if self.bursts is not None:
             self.bursts.forget()
+        if self.pipelines is not None:
+            self.pipelines.forget()
         self.environment.forget()
 
     def begin_window(self):

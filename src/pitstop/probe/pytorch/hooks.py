@@ -19,6 +19,7 @@ from . import (
 from .bursts import Bursts
 from .environment import Environment
 from .hooked import Hooked
+from .pipelines import Pipelines
 
 
 def install(torch, session):
@@ -48,6 +49,7 @@ def install(torch, session):
         if session.sampler is not None:
             session.sampler.uses_device = torch.cuda.is_initialized
         hooked.bursts = Bursts(hooked)
+        hooked.pipelines = Pipelines(hooked)
     session.on_first_step = hooked.environment.used
     session.forked.append(hooked.forget)
     session.ending.append(hooked.lean.end)

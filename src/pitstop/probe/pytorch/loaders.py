@@ -61,7 +61,10 @@ def _watch_iteration(hooked, loader_class, made):
         end_ns = now()
         try:
             number = hooked.loaders.give(self)
-            record(LOADER_ITER, number, start_ns, end_ns)
+            record(LOADER_ITER, number, start_ns, end_ns, _base_seed(iterator))
+            fetcher = getattr(iterator, "_dataset_fetcher", None)  # where batches are made in this process
+            if fetcher is not None and hooked.pipelines is not None:
+                hooked.pipelines.owners[id(fetcher)] = number
             if number <= MAX_LOADERS and number not in iterated:
                 iterated.add(number)
                 hooked.phase_begins()
@@ -157,18 +160,28 @@ def _watch_fetcher(hooked, fetcher_class, worker):
     original = fetcher_class.fetch
     record, now, session = hooked.record, time.monotonic_ns, hooked.session
     counters: dict[int, SampleCounter] = {}
+    pipelines = hooked.pipelines
+    owners, due = pipelines.owners, pipelines.due
 
     @functools.wraps(original)
     def fetch(self, possibly_batched_index):
         info = worker._worker_info
         if info is None:
+            number = owners.get(id(self), 0)
+            if due(number):
+                return pipelines.fetch(original, self, possibly_batched_index, number, None)
             return original(self, possibly_batched_index)
         if not session.is_worker:
             session.be_worker()
             hooked.discovery.end()
             hooked.busy.add(get_ident())  # modules called in a dataset are no outermost modules
         start_ns = now()
-        data = original(self, possibly_batched_index)
+        measured = due(0)
+        data = (
+            pipelines.fetch(original, self, possibly_batched_index, 0, info)
+            if measured
+            else original(self, possibly_batched_index)
+        )
         end_ns = now()
         try:
             expected = len(possibly_batched_index) if hasattr(possibly_batched_index, "__len__") else None
@@ -179,6 +192,12 @@ def _watch_fetcher(hooked, fetcher_class, worker):
         return data
 
     fetcher_class.fetch = hooked.own(fetch)
+
+
+def _base_seed(iterator):
+    """Return the number that tells the workers of this iterator from others: a worker knows it plus its own id, however it was started."""
+    seed = getattr(iterator, "_base_seed", None)
+    return seed if isinstance(seed, int) and 0 <= seed < 1 << 63 else 0
 
 
 def describe(loader):

@@ -18,6 +18,7 @@ from pitstop.report.content.gates import GateRow, gate_rows
 from pitstop.report.content.handover import Handover, handover
 from pitstop.report.content.headline import caveats, profile_headline, tune_headline
 from pitstop.report.content.ledger import LedgerRow, ledger_rows
+from pitstop.report.content.pipeline import pipeline_facts, pipeline_in_short
 from pitstop.report.content.remarks import remarks
 from pitstop.report.content.verdicts import VerdictRow, verdict_rows
 from pitstop.report.plain import plain
@@ -32,6 +33,8 @@ class ProfilePage(msgspec.Struct, frozen=True, kw_only=True):
     ledger: tuple[LedgerRow, ...]
     findings: tuple[FindingRow, ...]
     facts: tuple[Fact, ...]
+    pipeline: tuple[Fact, ...]
+    pipeline_in_short: tuple[Fact, ...]
     hot: tuple[HotRow, ...]
     missing: tuple[MissingRow, ...]
     environment: tuple[Fact, ...] = ()
@@ -62,6 +65,8 @@ def profile_page(result: ProfileResult, *, in_part: bool = False) -> ProfilePage
         ledger=ledger_rows(result),
         findings=finding_rows(result),
         facts=run_facts(result),
+        pipeline=pipeline_facts(result),
+        pipeline_in_short=pipeline_in_short(result),
         hot=hot_rows(result),
         missing=missing_rows(result.not_measured),
         environment=environment_facts(result),

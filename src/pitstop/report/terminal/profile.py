@@ -13,6 +13,8 @@ from pitstop.report.content.findings import FindingRow, HotRow, MissingRow
 from pitstop.report.content.ledger import LedgerRow
 from pitstop.report.terminal.screen import bar, draw, grid, heading, indented
 
+_LEAST_HOT = 0.05  # one screen has no room for the others, which Markdown and HTML list
+
 COLORS = {
     "data_wait": "yellow",
     "host_to_device": "yellow",
@@ -46,10 +48,10 @@ def _parts(page: ProfilePage, *, width: int) -> Iterator[RenderableType]:
             yield _finding(number, row)
     if page.hot:
         yield heading(say("report.title.hot"))
-        yield _hot(page.hot)
+        yield _hot(tuple(row for row in page.hot if row.share >= _LEAST_HOT) or page.hot[:1])
     if page.facts:
         yield heading(say("report.title.facts"))
-        yield facts_table(page.facts)
+        yield facts_table((*page.facts, *page.pipeline_in_short))
     if page.missing:
         yield heading(say("report.title.missing"))
         yield missing_table(page.missing)

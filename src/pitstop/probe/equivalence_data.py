@@ -124,12 +124,18 @@ class LoaderRecord:
         self.batches.append(digest.hexdigest())
 
     def plan(self):
-        """Return (sorted ids, batches) of one whole epoch by the batch sampler alone, without loading; None if unknown."""
-        sampler = getattr(self.loader, "batch_sampler", None)
+        """Return (sorted ids, batches) of one whole epoch by the sampler alone, without loading; None if unknown.
+
+        Without automatic batching the plain sampler yields what the dataset is asked for: a list of ids is a batch too.
+        """
+        sampler = getattr(self.loader, "batch_sampler", None) or getattr(self.loader, "sampler", None)
         dataset = self.loader.dataset
         if sampler is None or not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
             return None
-        batches = [list(batch) for batch in itertools.islice(sampler, MAX_PLANNED + 1)]
+        batches = [
+            list(batch) if isinstance(batch, (list, tuple)) else [batch]
+            for batch in itertools.islice(sampler, MAX_PLANNED + 1)
+        ]
         if len(batches) > MAX_PLANNED:  # perhaps one without end
             return None
         return sorted(str(one) for batch in batches for one in batch), len(batches)

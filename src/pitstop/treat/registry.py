@@ -2,6 +2,7 @@
 
 from pitstop.treat.allocator_preload import AllocatorPreload
 from pitstop.treat.anomaly_off import AnomalyOff
+from pitstop.treat.batched_indexing import BatchedIndexing
 from pitstop.treat.bf16_autocast import Bf16Autocast
 from pitstop.treat.bf16_matmul import Bf16Matmul
 from pitstop.treat.channels_last import ChannelsLast
@@ -24,6 +25,7 @@ from pitstop.treat.threads import Threads
 __all__ = ["TREATMENTS", "treatment_named"]
 
 TREATMENTS: tuple[Treatment, ...] = (
+    BatchedIndexing(),
     LoaderWorkers(),
     PinMemory(),
     NonBlocking(),

@@ -25,7 +25,14 @@ def _find(facts: Facts) -> Finding | None:
     if not held or share < _MIN_SHARE:
         return None
     where = place(held[0].stack, otherwise=held[0].loader_class)
-    return finding(RULE, share=share, evidence=_EVIDENCE.say(share=share, where=where), confidence="high", where=where)
+    return finding(
+        RULE,
+        share=share,
+        evidence=_EVIDENCE.say(share=share, where=where),
+        confidence="high",
+        treatments=("batched-indexing",),
+        where=where,
+    )
 
 
 RULE = Rule(
@@ -37,8 +44,8 @@ RULE = Rule(
         zh="内存中的张量由数据加载器逐个样本取出：占每步 {share:.0%}",
     ),
     next_action=Text(
-        en="for rows in torch.randperm(len(x)).split(batch_size): step(x[rows], y[rows])  # instead of the loader at {where}",
-        zh="for rows in torch.randperm(len(x)).split(batch_size): step(x[rows], y[rows])  # 代替 {where} 处的加载器",
+        en="DataLoader(data, sampler=BatchSampler(RandomSampler(data), batch_size, drop_last), batch_size=None)  # instead of the loader at {where}",
+        zh="DataLoader(data, sampler=BatchSampler(RandomSampler(data), batch_size, drop_last), batch_size=None)  # 代替 {where} 处的加载器",
     ),
     find=_find,
     owner="algorithm",

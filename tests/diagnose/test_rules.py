@@ -262,13 +262,24 @@ CASES = (
 )
 
 
+# Each has its tests in test_loading_rules.py.
+ABOUT_LOADING = (
+    "decode-dominates",
+    "transforms-dominate",
+    "tokenized-each-epoch",
+    "padding-waste",
+    "loading-blocked",
+    "threads-in-workers",
+)
+
+
 def test_a_healthy_program_gets_none():
     assert faults(HEALTHY) == ()
 
 
 def test_every_rule_has_a_case():
     of_ranks = {"rank-straggler", "reduced-each-micro-step", "unused-parameters-searched"}  # test_rules_ranks.py
-    assert of_ranks | {"blocking-reads", *(case[0] for case in CASES)} == {rule.fault for rule in RULES}
+    assert of_ranks | {"blocking-reads", *ABOUT_LOADING, *(case[0] for case in CASES)} == {rule.fault for rule in RULES}
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])

@@ -105,6 +105,23 @@ def test_outside_of_all_categories_it_is_python_or_a_worker(session):
     assert {where.split("|")[0] for where in samples(session)} == {"python", "worker"}
 
 
+def test_a_forked_worker_is_no_longer_where_its_parent_was(session):
+    """The parent forks inside its loader, and these frames stay on the worker's stack."""
+
+    def waits():
+        _worker_loop()
+
+    def _worker_loop():
+        json.loads("[1]", parse_int=lambda text: sampler._take(sys._getframe(1)) or int(text))
+
+    session.is_worker = True
+    sampler = Sampler(session, 100, {waits.__code__: "data_wait"})
+    waits()
+    sampler.write()
+    (where,) = samples(session)
+    assert where.startswith("worker|? > json/")
+
+
 def test_library_code_below_the_users_is_added(session):
     sampler = Sampler(session, 100, {})
     json.loads("[1]", object_hook=None, parse_int=lambda text: sampler._take(sys._getframe(1)) or int(text))

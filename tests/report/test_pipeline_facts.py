@@ -4,6 +4,8 @@ import msgspec
 import pytest
 
 from pitstop.messages import choose_language
+from pitstop.records.results import Shadow
+from pitstop.report.content.findings import hot_rows
 from pitstop.report.content.pipeline import pipeline_facts
 from pitstop.report.html import profile_html
 from pitstop.report.markdown import profile_markdown
@@ -22,6 +24,12 @@ def test_one_loader_is_four_lines():
     assert "32 samples" in batch.value
     assert "[0] float32 32x3x224x224" in batch.value
     assert "[1] int64 32x17 (varying) (43" in batch.value
+
+
+def test_a_hot_place_in_a_worker_says_so():
+    hot = (Shadow(where="worker|/home/ana/photos/photos.py:27 get > PIL/ImageFile.py load", share=0.5),)
+    (row,) = hot_rows(msgspec.structs.replace(photo_profile(), hot=hot))
+    assert (row.name, row.where) == ("loader worker", "photos.py:27 get > PIL/ImageFile.py load")
 
 
 def test_what_was_not_measured_is_left_out():

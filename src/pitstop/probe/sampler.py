@@ -126,8 +126,12 @@ class Sampler:
         innermost = frame
         categories, category, users, logs = self.categories, None, None, False
         outermost = frame
+        if self._session.is_worker:
+            categories, category = {}, "worker"
         while frame is not None:
             outermost, code = frame, frame.f_code
+            if category == "worker" and code.co_name == "_worker_loop":
+                break  # the frames outside of a forked worker's loop are the parent's
             if users is None and is_users(code.co_filename):
                 users = (code, frame.f_lineno)
             elif users is None and not logs:
@@ -137,11 +141,14 @@ class Sampler:
             if users is not None and category is not None:
                 break
             frame = frame.f_back
-        if users is None and (innermost.f_code.co_filename.startswith(_OWN) or not _is_program(outermost)):
+        is_over = category != "worker" and not _is_program(outermost)
+        if users is None and (innermost.f_code.co_filename.startswith(_OWN) or is_over):
             return  # the probe itself at the program's start or end, or what runs when the program is over
         if category is None:
             category = self._outside_events(innermost, logs)
-        code = innermost.f_code
+        self._count(category, users, innermost.f_code)
+
+    def _count(self, category, users, code):
         key = (category, users, None if users is not None and code is users[0] else code)
         if key in self._counts:
             self._counts[key] += self.weight
@@ -149,8 +156,6 @@ class Sampler:
             self._counts[key] = self.weight
 
     def _outside_events(self, innermost, logs):
-        if self._session.is_worker:
-            return "worker"
         if logs:
             return LOGS
         waits = what_waits(innermost.f_code, innermost.f_lasti) if self.uses_device() else None

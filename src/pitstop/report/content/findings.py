@@ -74,11 +74,14 @@ def missing_rows(missing: tuple[NotMeasured, ...]) -> tuple[MissingRow, ...]:
 def _hot(place: Shadow, *, folder: str) -> HotRow:
     """Take "category|file:line function > inner" apart; places in the program's own folder are named from there."""
     category, bar, where = place.where.partition("|")
-    if not bar or category not in CATEGORIES:
+    in_worker = category == "worker"
+    if in_worker:
+        category = ""
+    elif not bar or category not in CATEGORIES:
         category, where = "", place.where
     return HotRow(
         category=category,
-        name=label("category", category) if category else "",
+        name=label("category", category) if category else say("report.pipeline.in_worker") if in_worker else "",
         where=plain(where.removeprefix(folder.rstrip("/") + "/")),
         share=place.share,
         share_text=numbers.share(place.share),

@@ -32,8 +32,8 @@ from pitstop.diagnose.rules import (
     threads_over_cpus,
     tokenized_each_epoch,
     tracer_attached,
-    unused_parameters_searched,
     transforms_dominate,
+    unused_parameters_searched,
     workers_restarted,
 )
 from pitstop.diagnose.rules.contract import Facts, Rule

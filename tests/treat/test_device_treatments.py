@@ -47,6 +47,12 @@ def names(name: str, view: View) -> list[str]:
     ("treatment", "view", "said"),
     [
         ("tf32", on("vae"), "CUDA device"),
+        ("fp16-scaler", on("vae"), "CUDA device"),
+        ("fp16-scaler", on("on_gpu"), "computes in bfloat16"),
+        ("fp16-scaler", on("on_gpu", device_capabilities=()), "not known"),
+        ("fp16-scaler", on("on_gpu", device_capabilities=((6, 1),)), "6.1"),
+        ("fp16-scaler", on("on_old_gpu", forwards={"autocast": "torch.float16"}), "already uses autocast"),
+        ("fp16-scaler", on("on_old_gpu", forwards={"parameter_dtypes": ("torch.float16",)}), "no parameter is float32"),
         ("non-blocking", on("vae"), "CUDA device"),
         ("non-blocking", on("rnn_or_transformer", forwards={"device": "cuda:0"}), "no DataLoader"),
         ("tf32", on("on_gpu", device_capabilities=((8, 6), (7, 5))), "compute capability 7.5"),
@@ -162,6 +168,38 @@ def test_a_switch_in_another_file_might_come_later(treatment, switch):
     assert not isinstance(answer, CannotApply)
     with pytest.raises(CannotEdit, match=r"setup\.py"):
         build_change(answer, view)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("first.step()", "scaler = 1; first.step()", "something else"),
+        ("first.step()", "weight.grad.zero_(); first.step()", "uses gradients"),
+        ("first.step()", "if epoch: first.step()", "on one line|backward and step"),
+        ("first.step()", "first.step(closure)", "backward and step"),
+        ("first.step()", "first.zero_grad()", "backward and step"),
+        ("loss.backward()", "loss.backward(retain_graph=True)", "backward and step"),
+        ("torch.randn(6, 8)", "torch.randn(6, 8); clip = lambda: nn.utils.clip_grad_value_([], 1)", "uses gradients"),
+        ("import torch\n", "import torch; from torch.amp import GradScaler\n", "GradScaler"),
+    ],
+)
+def test_a_scaler_is_put_only_where_every_use_of_gradients_is_known(before, after, said):
+    view = on("on_old_gpu")
+    ((path, text),) = view.sources.items()
+    assert before in text
+    view = msgspec.structs.replace(view, sources={path: text.replace(before, after)})
+    answer = treatment_named("fp16-scaler").propose(view)
+    assert not isinstance(answer, CannotApply)
+    with pytest.raises(CannotEdit, match=said):
+        build_change(answer, view)
+
+
+def test_before_torch_2_3_the_scaler_lives_in_cuda():
+    view = on("on_old_gpu", torch="2.2.0")
+    answer = treatment_named("fp16-scaler").propose(view)
+    assert not isinstance(answer, CannotApply)
+    (text,) = build_change(answer, view).files.values()
+    assert "scaler = torch.cuda.amp.GradScaler()" in text
 
 
 BATCH = "        images, labels = images.to(device), labels.to(device)\n"

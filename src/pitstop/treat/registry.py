@@ -12,6 +12,7 @@ from pitstop.treat.cudnn_benchmark import CudnnBenchmark
 from pitstop.treat.expandable_segments import ExpandableSegments
 from pitstop.treat.flush_denormal import FlushDenormal
 from pitstop.treat.foreach_optimizer import ForeachOptimizer
+from pitstop.treat.fp16_scaler import Fp16Scaler
 from pitstop.treat.fused_optimizer import FusedOptimizer
 from pitstop.treat.gc_freeze import GcFreeze
 from pitstop.treat.loader_workers import LoaderWorkers
@@ -30,6 +31,7 @@ TREATMENTS: tuple[Treatment, ...] = (
     PinMemory(),
     NonBlocking(),
     Bf16Autocast(),
+    Fp16Scaler(),
     Compile(),
     ChannelsLast(),
     FusedOptimizer(),

@@ -581,6 +581,23 @@ def test_runs_that_become_dearer_during_the_confirmation_end_it_within_the_budge
     assert "during the confirmation" in search.action.reason
 
 
+def test_what_could_not_be_checked_is_not_accused():
+    class Unable(Machine):
+        def answer(self, action):
+            if isinstance(action, CheckNumerics):
+                gate = Gate(name="teacher-forced", passed=None, detail="several ranks")
+                return NumericsReport(proposals=action.proposals, gates=(gate,))
+            return super().answer(action)
+
+    machine = Unable(lambda key: math.log(1.5) if key else 0.0, rng=np.random.default_rng(0), noise=Noise(sd=0.01))
+    finish = run_tune((proposal("bf16"),), machine).finish
+    assert finish.chosen == ()
+    assert "could not be checked" in finish.reason
+    (verdict,) = finish.verdicts
+    assert (verdict.verdict, verdict.speedup) == ("undecided", pytest.approx(1.5, rel=0.05))
+    assert "several ranks" in verdict.reason
+
+
 def test_screening_goes_on_when_what_paid_turns_out_unsafe():
     """Ladders whose first setting harms give way to what pays; where that fails its gate, they are climbed after all."""
     known = (

@@ -128,7 +128,9 @@ def _judge(
 ) -> tuple[VerdictKind | None, str]:
     """Kind and reason, the gravest fact first: failed gate, failed run, confirmed, needs memory, screened; None if not tried."""
     if report is not None and report.outcome != "passed":
-        return VerdictKind.UNSAFE, _gate_reason(report)
+        # Nobody knows whether the results of what could not be checked change: it is not handed over, and not accused.
+        kind = VerdictKind.UNSAFE if report.outcome == "failed" else VerdictKind.UNDECIDED
+        return kind, _gate_reason(report)
     failure = (finalist.failure if finalist else None) or table.failures.get(key)
     if failure is not None:
         kind = VerdictKind.UNSAFE if failure.outcome is TrialOutcome.NOT_FINITE else VerdictKind.INVALID

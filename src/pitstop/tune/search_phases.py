@@ -168,7 +168,8 @@ def _why_nothing(facts: Facts, table: Table) -> str:
         return "search.budget_in_screening"
     unsafe, forbidden = excluded_by_gates(facts)
     if unsafe or forbidden:
-        return "search.unsafe_only"
+        changed = any(report.outcome == "failed" for report in facts.reports)
+        return "search.unsafe_only" if changed else "search.unchecked_only"
     # A set that is no faster at any length is not the length's fault.
     late = outrun(facts, table, unsafe=unsafe, forbidden=forbidden)
     return "search.too_short" if any(map(math.isfinite, late.values())) else "search.nothing_pays"

@@ -32,9 +32,8 @@ __all__ = [
     "usable",
 ]
 
-# A peak up to this share of the limit counts as fitting: allocators round up and fragment, and later batches may be longer.
-# PyTorch's caching allocator leaves up to 20 % of what it has reserved unused where it does not split blocks (c10/cuda:
-# kLargeBuffer, kMinLargeAlloc), and frameworks that size by memory leave as much (vLLM's gpu_memory_utilization is 0.9).
+# A peak up to this share of the limit counts as fitting: allocators round up and fragment, and later batches may be longer. Servers that size
+# themselves by memory leave as much (the default of vLLM's gpu_memory_utilization is 0.9).
 HEADROOM = 0.9
 _MOST_TIMED = 4
 _DOUBLINGS = 6

@@ -49,8 +49,8 @@ def test_a_signal_is_128_plus_its_number(pitstop, tmp_path):
     ("ending", "code", "words"),
     [
         ("raise ValueError('no such label')", 1, "ValueError: no such label"),
-        ("raise torch.OutOfMemoryError('CUDA out of memory.')", 1, "smaller batch"),
-        ("bytearray(1 << 60)", 1, "smaller batch"),
+        ("raise torch.OutOfMemoryError('CUDA out of memory.')", 1, "pitstop fit"),
+        ("bytearray(1 << 60)", 1, "pitstop fit"),
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", 137, "when memory runs out"),
         ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", 143, "SIGTERM"),
         ("import sys; sys.exit(7)", 7, "exit code 7"),

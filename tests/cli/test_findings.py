@@ -39,7 +39,7 @@ def faults(pitstop, tmp_path, source: str) -> dict[str, dict]:
         ("torch.autograd.set_detect_anomaly(True)", "", "anomaly-detection"),
         ("", ".double()", "float64-parameters"),
         ("import sys; sys.settrace(lambda *event: None)", "", "tracer-attached"),
-        ("import cProfile; cProfile.Profile().enable()", "", "tracer-attached"),
+        pytest.param("import cProfile; cProfile.Profile().enable()", "", "tracer-attached", marks=pytest.mark.slow),
         ("import os; torch.set_num_threads(4 * os.cpu_count())", "", "threads-over-cpus"),
     ],
     ids=["healthy", "anomaly", "float64", "settrace", "cProfile", "threads"],
@@ -65,7 +65,7 @@ logging.getLogger("mine").addHandler(logging.StreamHandler(Slow()))
     ("line", "fault"),
     [
         ("gc.collect()", "collections-each-step"),
-        ("logging.getLogger('mine').error('step %d', step)", "logging-each-step"),
+        pytest.param("logging.getLogger('mine').error('step %d', step)", "logging-each-step", marks=pytest.mark.slow),
     ],
 )
 def test_what_is_called_in_each_step_is_found_with_its_line(pitstop, tmp_path, line, fault):

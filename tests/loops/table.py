@@ -35,7 +35,7 @@ LOOPS = {
     "data_first": Loop(40, samples=960, trains=(16,)),
 }
 # Not one child process per loop in every run of the tests: these stand for the kinds that differ in what ends a step.
-FAST = ("nested_validation", "two_loaders", "hand_sgd", "generate", "own_steps", "data_first")
+FAST = ("nested_validation", "hand_sgd", "generate", "own_steps")
 
 # accelerate copies loaders with a batch sampler, so that they know no batch size.
 # Programs of real frameworks (programs/frameworks), with their arguments; run by the interpreter of `make loops-env`.

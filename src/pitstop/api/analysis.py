@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import msgspec
 
 from pitstop.api.utilisation import utilisation
-from pitstop.diagnose.account import Span, account, spans_of
+from pitstop.diagnose.account import Span, account, host_spans_of, median_by_step, spans_of
+from pitstop.diagnose.device_time import DeviceWork, busy_share, device_work
 from pitstop.diagnose.findings import find_faults
 from pitstop.diagnose.loaders import training_loaders
 from pitstop.diagnose.pauses import find_pauses, is_inside
@@ -17,7 +18,7 @@ from pitstop.diagnose.steps import find_steps, steps_per_epoch
 from pitstop.diagnose.timeline import ledger_timeline
 from pitstop.measure.machine import fingerprint, read_machine
 from pitstop.messages import say
-from pitstop.records import CATEGORIES, GAP_CATEGORIES, Category, Ledger, Run, Steps
+from pitstop.records import CATEGORIES, GAP_CATEGORIES, Category, Event, Ledger, Run, Steps
 from pitstop.records.results import (
     SCHEMA,
     BaselineMemory,
@@ -50,6 +51,8 @@ class Analysis(msgspec.Struct, frozen=True, kw_only=True):
     train_loaders: frozenset[int]
     epoch_steps: int | None
     spans: tuple[Span, ...] = ()  # of `spans_of`, made once
+    host_ledger: Ledger | None = None  # beside `ledger` where that is the device's
+    device_busy: float | None = None  # share of the steady time, 0 to 1
 
 
 def analyse(run: Run) -> Analysis:
@@ -60,11 +63,15 @@ def analyse(run: Run) -> Analysis:
     if steps is None or steps.count - steps.warmup < 1:
         return Analysis(run=run, steps=None, ledger=None, train_loaders=frozenset(), epoch_steps=None)
     loaders = training_loaders(events)
-    spans = spans_of(events, steps)
+    spans, gaps = spans_of(events, steps), _gap_shares(run)
+    ledger = account(events, steps, spans=spans, gap_shares=gaps)
+    work = device_work(events)
     return Analysis(
         run=run,
         steps=steps,
-        ledger=account(events, steps, spans=spans, gap_shares=_gap_shares(run)),
+        ledger=ledger,
+        host_ledger=account(events, steps, spans=host_spans_of(events, steps), gap_shares=gaps) if work else None,
+        device_busy=_device_busy(work, events, steps) if work else None,
         train_loaders=loaders,
         epoch_steps=steps_per_epoch(steps, run.evidence, loaders),
         spans=tuple(spans),
@@ -77,7 +84,7 @@ def profile_result(analysis: Analysis, *, run_folder: str | None, wall_s: float)
     environment = run.evidence.environment
     error = run.end.error if run.end else None
     not_measured = _not_measured(analysis)
-    shares = {category: ledger.share(category) for category in CATEGORIES} if ledger else {}
+    shares = _shares(ledger)
     return ProfileResult(
         schema=SCHEMA,
         program=ProgramResult(
@@ -97,6 +104,9 @@ def profile_result(analysis: Analysis, *, run_folder: str | None, wall_s: float)
         ),
         utilisation=utilisation(run, steps),
         ledger=shares,
+        host_ledger=_shares(analysis.host_ledger) if analysis.host_ledger else None,
+        ledger_median_ns=median_by_step(analysis.spans, run.main.events, steps) if steps and run.main else {},
+        device_busy=analysis.device_busy,
         findings=_findings(analysis),
         not_measured=tuple(not_measured),
         overhead=Overhead(per_step_ns=None, share=None),  # see _not_measured
@@ -114,6 +124,17 @@ def profile_result(analysis: Analysis, *, run_folder: str | None, wall_s: float)
         environment=_environment(run),
         ranks=_ranks(run),
     )
+
+
+def _shares(ledger: Ledger | None) -> dict[Category, float]:
+    return {category: ledger.share(category) for category in CATEGORIES} if ledger else {}
+
+
+def _device_busy(work: Sequence[DeviceWork], events: Sequence[Event], steps: Steps) -> float | None:
+    """Return the share of the steady time, as far as it was seen in detail, in which the device worked; None if none of it was."""
+    pauses = find_pauses(sorted(events, key=lambda event: event.start_ns))
+    seen = [stretch for stretch in steps.stretches[steps.warmup :] if not is_inside(*stretch, pauses)]
+    return busy_share(work, seen)
 
 
 def _environment(run: Run) -> EnvironmentResult:

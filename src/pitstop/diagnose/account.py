@@ -1,21 +1,24 @@
 """The ledger: every nanosecond of the steady steps goes to exactly one category.
 
-Per instant the innermost open event of the training thread decides; inside an evaluation phase everything but checkpoints,
+Per instant the device decides while it works on a forward, a backward or an optimizer step (`pitstop.diagnose.device_time`), else the host:
+there the innermost open event of the training thread decides; inside an evaluation phase everything but checkpoints,
 compiling and garbage collection is evaluation; the time from the end of a forward to the start of its backward is the loss and belongs to
 `forward`; what no event covers is what stack samples name there (`python`, `logging`, `sync`, ...), and `unknown` otherwise. Where the probe
 paused (`pitstop.diagnose.pauses`), what no event covers is made up as the plain steps around are.
 """
 
+import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from pitstop.diagnose.device_time import device_work, outside
 from pitstop.diagnose.loaders import training_loaders
 from pitstop.diagnose.pauses import Stretch, fill, find_pauses, is_inside, parts_in, plain_steps
 from pitstop.diagnose.steps import training_thread
 from pitstop.records import CATEGORIES, Category, Event, EventKind, Ledger, Steps
 
-__all__ = ["Span", "account", "account_by_step", "categories_in", "spans_of"]
+__all__ = ["Span", "account", "account_by_step", "categories_in", "host_spans_of", "median_by_step", "spans_of"]
 
 _CATEGORY_OF: dict[EventKind, Category] = {
     EventKind.FETCH: "data_wait",
@@ -56,7 +59,20 @@ def spans_of(events: Sequence[Event], steps: Steps) -> list[Span]:
 
     It is the dear part of everything here: who asks several times makes it once and hands it on as `spans`.
     """
-    return _exclusive(_spans(_of_training(events)), steps.start_ns, steps.ends_ns[-1])
+    ordered = _of_training(events)
+    nested, categories = _spans(ordered)
+    host = _exclusive(nested, steps.start_ns, steps.ends_ns[-1])
+    device = _device_spans(ordered, categories)
+    if not device:
+        return host
+    device = _exclusive(device, steps.start_ns, steps.ends_ns[-1])
+    left = outside([span[:2] for span in host], [span[:2] for span in device])
+    return sorted([*device, *(Span(start, end, host[index].category) for start, end, index in left)])
+
+
+def host_spans_of(events: Sequence[Event], steps: Steps) -> list[Span]:
+    """As `spans_of`, of what the host alone did: how long it took to start the device's work, and where it waited for the device."""
+    return _exclusive(_spans(_of_training(events))[0], steps.start_ns, steps.ends_ns[-1])
 
 
 def account(
@@ -118,6 +134,22 @@ def account_by_step(spans: Sequence[Span], steps: Steps) -> list[Counter[str]]:
     for (start, end), counts in zip(stretches, found, strict=True):
         counts["unknown"] = end - start - sum(counts.values())
     return found
+
+
+def median_by_step(spans: Sequence[Span], events: Sequence[Event], steps: Steps) -> dict[Category, int]:
+    """Return the median nanoseconds per category over the steady steps that were seen in detail; {} where none was.
+
+    Medians do not sum to the median step: work that comes back every so many steps has a median of nothing.
+    """
+    pauses = find_pauses(sorted(events, key=lambda event: event.start_ns))
+    seen = [
+        counts
+        for (start, end), counts in zip(steps.stretches[steps.warmup :], account_by_step(spans, steps), strict=True)
+        if not is_inside(start, end, pauses)
+    ]
+    if not seen:
+        return {}
+    return {category: round(statistics.median(counts[category] for counts in seen)) for category in CATEGORIES}
 
 
 def _filled(
@@ -191,14 +223,15 @@ def _each_within(spans: Sequence[Span], stretches: Sequence[Stretch]) -> list[Co
     return found
 
 
-def _spans(ordered: Sequence[Event]) -> list[Span]:
-    """Events as spans that may nest, with phases (evaluation, loss) added as outer spans."""
+def _spans(ordered: Sequence[Event]) -> tuple[list[Span], dict[tuple[EventKind, int], Category]]:
+    """Events as spans that may nest, with phases (evaluation, loss) added as outer spans; and each event's category by kind and start."""
     trains = training_loaders(ordered)
     goes_backward = any(event.kind is EventKind.BACKWARD for event in ordered)
     phases = [*_evaluation_phases(ordered, trains, goes_backward), *(_loss_spans(ordered) if goes_backward else ())]
     phase_at = iter(sorted(span for span in phases if span.category == "evaluation"))
     phase = next(phase_at, None)
     spans: list[Span] = list(phases)
+    categories: dict[tuple[EventKind, int], Category] = {}
     for event in ordered:
         category = _CATEGORY_OF.get(event.kind)
         if category is None or event.end_ns <= event.start_ns:
@@ -207,8 +240,22 @@ def _spans(ordered: Sequence[Event]) -> list[Span]:
             phase = next(phase_at, None)
         if phase is not None and phase.start_ns <= event.start_ns and category not in _OWN_IN_EVALUATION:
             category = "evaluation"
+        categories[event.kind, event.start_ns] = category
         spans.append(Span(event.start_ns, event.end_ns, category))
-    return sorted(spans, key=lambda span: (span.start_ns, -span.end_ns))
+    return sorted(spans, key=lambda span: (span.start_ns, -span.end_ns)), categories
+
+
+def _device_spans(ordered: Sequence[Event], categories: Mapping[tuple[EventKind, int], Category]) -> list[Span]:
+    """Return what the device worked on, disjoint and in time order; what it does between a forward and its backward is the loss."""
+    spans: list[Span] = []
+    before: EventKind | None = None
+    for work in device_work(ordered):
+        category = categories.get((work.kind, work.host_start_ns), _CATEGORY_OF[work.kind])
+        if before is EventKind.FORWARD and work.kind is EventKind.BACKWARD and spans[-1].category == "forward":
+            spans[-1] = spans[-1]._replace(end_ns=max(spans[-1].end_ns, work.start_ns))
+        spans.append(Span(work.start_ns, work.end_ns, category))
+        before = work.kind
+    return spans
 
 
 def _evaluation_phases(ordered: Sequence[Event], trains: frozenset[int], goes_backward: bool) -> list[Span]:

@@ -42,6 +42,7 @@ MARK_RESUME = 2  # arg: from here on everything is
 STEP = 15
 LOGGING = 17
 COMMUNICATION = 18
+DEVICE = 19  # a device's time for one call; see pitstop.records.events
 REDUCTION = 1  # flag: the end of a backward of DistributedDataParallel
 
 ROLE_PROGRAM = 1

@@ -33,6 +33,9 @@ class EventKind(IntEnum):
     STEP = 15  # the program itself said pitstop.step()
     LOGGING = 17  # a logging, plotting or progress library wrote or drew
     COMMUNICATION = 18  # waiting for other ranks; flags: REDUCTION = the end of a backward of DistributedDataParallel; value = bytes
+    # What a device did for one call: start_ns and end_ns are the call's, as the host saw it; flags = the call's kind;
+    # value = when the device began, in ns after its first event; arg = how long it took, in units of 100 ns.
+    DEVICE = 19
 
 
 REDUCTION = 1  # flag of a COMMUNICATION

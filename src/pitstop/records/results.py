@@ -218,6 +218,13 @@ class ProfileResult(msgspec.Struct, frozen=True, kw_only=True):
     wall_s: float = 0.0
     ledger_timeline: tuple[LedgerStretch, ...] = ()  # over the whole run, warm-up included; at most 60 stretches
     environment: EnvironmentResult | None = None
+    ledger_median_ns: dict[
+        Category, int
+    ] = {}  # median per steady step that was seen in detail; they do not sum to a step
+    host_ledger: dict[Category, float] | None = None  # the host's own, where `ledger` is the device's; else None
+    device_busy: float | None = (
+        None  # share of the steady time; an upper bound, since waiting for the next kernel counts as work
+    )
 
 
 class VerdictResult(msgspec.Struct, frozen=True, kw_only=True):

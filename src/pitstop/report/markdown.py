@@ -100,8 +100,22 @@ def _profile(page: ProfilePage, *, title: str) -> Iterator[str]:
     yield code(page.program)
     if page.ledger:
         yield _table(
-            ("category", "share", "per_step"),
-            ((prose(row.name), prose(row.share_text), prose(row.per_step)) for row in page.ledger),
+            ("category", "share", "per_step", "median", *(("host_share",) if page.ledger[0].host_share else ())),
+            (
+                tuple(
+                    map(
+                        prose,
+                        (
+                            row.name,
+                            row.share_text,
+                            row.per_step,
+                            row.median,
+                            *((row.host_share,) if row.host_share else ()),
+                        ),
+                    )
+                )
+                for row in page.ledger
+            ),
         )
     if page.findings:
         yield f"### {say('report.title.findings')}"

@@ -24,7 +24,7 @@ def _watch_backward(hooked):
     now, busy, clock, looking = time.monotonic_ns, hooked.busy, hooked.clock, hooked.looking
     is_compiling, look, record, session = hooked.is_compiling, _make_look(hooked), hooked.record, hooked.session
     reductions = hooked.reductions
-    tensor_class = hooked.torch.Tensor
+    tensor_class, device = hooked.torch.Tensor, hooked.device
     hooked.own(look, deep=True)
 
     @functools.wraps(original)
@@ -37,6 +37,7 @@ def _watch_backward(hooked):
         was_busy = ident in busy
         busy.add(ident)
         busy.add(BACKWARD_RUNS)
+        begun = device.begin() if device.on else None
         start_ns = now()
         try:
             result = original(tensors, grad_tensors, retain_graph, create_graph, *args, **kwargs)
@@ -46,6 +47,8 @@ def _watch_backward(hooked):
                 busy.discard(ident)
         end_ns = now()
         record(BACKWARD, 0, start_ns, end_ns)
+        if begun is not None:
+            device.end(begun, BACKWARD, start_ns, end_ns)
         if reductions.seen:
             reductions.after(start_ns, end_ns)
         try:
@@ -64,7 +67,7 @@ def _watch_backward(hooked):
 def _watch_grad(hooked):
     original = hooked.torch.autograd.grad
     now, busy, clock, is_compiling = time.monotonic_ns, hooked.busy, hooked.clock, hooked.is_compiling
-    record, keep = hooked.record, _make_keep(hooked)
+    record, keep, device = hooked.record, _make_keep(hooked), hooked.device
     hooked.own(keep, deep=True)
 
     @functools.wraps(original)
@@ -74,6 +77,7 @@ def _watch_grad(hooked):
             return original(outputs, *args, **kwargs)
         busy.add(ident)
         busy.add(BACKWARD_RUNS)
+        begun = device.begin() if device.on else None
         start_ns = now()
         try:
             result = original(outputs, *args, **kwargs)
@@ -82,6 +86,8 @@ def _watch_grad(hooked):
             busy.discard(ident)
         end_ns = now()
         record(BACKWARD, GRADIENTS, start_ns, end_ns)
+        if begun is not None:
+            device.end(begun, BACKWARD, start_ns, end_ns)
         if clock.is_outranked(GRADIENT_CALL):
             return result
         keep(outputs)

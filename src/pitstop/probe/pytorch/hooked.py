@@ -5,6 +5,7 @@ from typing import Any
 
 from ..recorder import FORWARD
 from ..sightings import Numbers
+from .device_marks import DeviceMarks
 from .frame_names import FrameNames
 from .lean import Lean
 from .looking import Looking
@@ -35,6 +36,7 @@ class Hooked:
         self.names = FrameNames(self)
         self.switched = Switched(self)
         self.lean = Lean(self)
+        self.device = DeviceMarks(self)
         self.writing = Writing(session.clock, session.recorder)
         self.reductions = Reductions(self)
         self.bursts: Any = None  # in profile mode
@@ -97,6 +99,7 @@ class Hooked:
         self.busy.clear()
         self.switched.put()
         self.lean.forget()
+        self.device.forget()
         self.writing.forget()
         if self.bursts is not None:
             self.bursts.forget()

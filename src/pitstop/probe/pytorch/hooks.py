@@ -9,6 +9,7 @@ from . import (
     collectives,
     compilations,
     denormals,
+    device_marks,
     dynamo_reasons,
     interventions,
     kept_graphs,
@@ -41,6 +42,7 @@ def install(torch, session):
             anomalies.install,
             calls.install,
             denormals.install,
+            device_marks.install,
             dynamo_reasons.install,
             kept_graphs.install,
         ]
@@ -53,6 +55,7 @@ def install(torch, session):
     session.on_first_step = hooked.environment.used
     session.forked.append(hooked.forget)
     session.ending.append(hooked.lean.end)
+    session.ending.append(hooked.device.last)
     session.clock.after(max(1, session.config.get("warmup_steps") or 0), hooked.begin_window)
     for part in parts:
         try:

@@ -104,7 +104,7 @@ class Forwards:
     def _make_call(self):
         hooked = self.hooked
         record, now, busy, clock, looking = hooked.record, time.monotonic_ns, hooked.busy, hooked.clock, hooked.looking
-        grad_enabled, fault = hooked.torch.is_grad_enabled, hooked.session.fault
+        grad_enabled, fault, device = hooked.torch.is_grad_enabled, hooked.session.fault, hooked.device
 
         def call(run, module, number, *args, **kwargs):
             ident = get_ident()
@@ -113,12 +113,15 @@ class Forwards:
             if looking.open:
                 self._look(number, module, args, kwargs)
             busy.add(ident)
+            begun = device.begin() if device.on else None
             start_ns = now()
             try:
                 result = run(*args, **kwargs)
             finally:
                 end_ns = now()
                 busy.discard(ident)
+            if begun is not None:
+                device.end(begun, FORWARD, start_ns, end_ns)
             try:
                 record(FORWARD, number, start_ns, end_ns, 0, module.training + 2 * grad_enabled())
             except Exception as error:
@@ -127,6 +130,8 @@ class Forwards:
                 clock.tick(FORWARD)
             return result
 
+        hooked.own(device.begin, deep=True)
+        hooked.own(device.end, deep=True)
         return hooked.own(call, "forward")
 
     def _look(self, number, module, args, kwargs):  # deep: may run inside a compiled call

@@ -63,8 +63,8 @@ def _watch_steps(hooked, module):
     put, now, clock, tick = hooked.session.recorder.put, time.monotonic_ns, hooked.clock, hooked.clock.tick
     is_compiling, session, known = hooked.is_compiling, hooked.session, hooked.optimizers.known
     lean, times = hooked.lean, hooked.lean.times
-    wait = times.append
-    started: dict = {}
+    wait, device = times.append, hooked.device
+    started: dict = {}  # id(optimizer) -> the step's start, and the device's event there
 
     def after_step(optimizer, _args, _kwargs):
         if id(optimizer) == lean.key and get_ident() == lean.thread:
@@ -81,7 +81,9 @@ def _watch_steps(hooked, module):
             if key not in known:  # made without Optimizer.__init__, or unpickled
                 _write(hooked, optimizer, sys._getframe(1))
             number = known[key][0]
-            put((OPTIMIZER, 0, get_ident(), number, started.pop(key, end_ns), end_ns, 0))
+            start_ns, begun = started.pop(key, (end_ns, None))
+            put((OPTIMIZER, 0, get_ident(), number, start_ns, end_ns, 0))
+            device.end(begun, OPTIMIZER, start_ns, end_ns)
         except Exception as error:
             session.fault("Optimizer.step", error)
             return
@@ -100,12 +102,13 @@ def _watch_steps(hooked, module):
 
 def _watch_starts(hooked, module, started):
     """Keep when each optimizer's step began in `started`, by its id."""
-    now, is_compiling = time.monotonic_ns, hooked.is_compiling
+    now, is_compiling, device = time.monotonic_ns, hooked.is_compiling, hooked.device
     handles: list = []
 
     def before_step(optimizer, _args, _kwargs):
         if not is_compiling():
-            started[id(optimizer)] = now()
+            begun = device.begin() if device.on else None
+            started[id(optimizer)] = (now(), begun)
 
     def put():
         if not handles:

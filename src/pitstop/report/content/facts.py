@@ -126,6 +126,8 @@ def _processors(result: ProfileResult) -> str:
 
 def _gpus(result: ProfileResult) -> str:
     parts: list[str] = []
+    if result.device_busy is not None:
+        parts.append(say("report.fact.device_busy", share=numbers.share(result.device_busy)))
     gpus = result.utilisation.get("gpus")
     for gpu in gpus if isinstance(gpus, list) else ():
         share = gpu.get("utilisation")

@@ -30,7 +30,7 @@ PROGRAMS = (
     Outside(
         name="mnist_rnn",
         folder="mnist_rnn",
-        arguments=("main.py", "--epochs", "14"),
+        arguments=("main.py", "--epochs", "60"),
         budget="10m",
         environment="torchvision",
         data=((make_mnist, "data"),),
@@ -54,7 +54,7 @@ PROGRAMS = (
     Outside(
         name="siamese_network",
         folder="siamese_network",
-        arguments=("main.py", "--epochs", "4"),
+        arguments=("main.py", "--epochs", "1", "--batch-size", "16"),
         budget="10m",
         environment="torchvision",
         data=((make_mnist, "data"),),

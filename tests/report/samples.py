@@ -204,6 +204,17 @@ def photo_profile() -> ProfileResult:
     )
 
 
+def gpu_profile() -> ProfileResult:
+    """The same on a GPU: medians, and the host's ledger beside the device's."""
+    profile = photo_profile()
+    return msgspec.structs.replace(
+        profile,
+        ledger_median_ns={category: round(38e6 * share) for category, share in profile.ledger.items()},
+        host_ledger={**dict.fromkeys(profile.ledger, 0.0), "data_wait": 0.62, "sync": 0.3, "forward": 0.08},
+        device_busy=0.35,
+    )
+
+
 def photo_shares(waiting: float) -> dict:
     """The ledger of some steps of the photo training."""
     return {

@@ -9,7 +9,7 @@ from pitstop.records.results import TuneResult
 from pitstop.report.html import profile_html, tune_html
 
 from .chromium import Page, browser_page, find_chromium
-from .samples import hostile_tune, photo_profile, photo_tune, stepless_profile, zero_tune
+from .samples import gpu_profile, hostile_tune, photo_profile, photo_tune, stepless_profile, zero_tune
 
 CHROMIUM = find_chromium()
 pytestmark = pytest.mark.skipif(
@@ -45,10 +45,18 @@ def test_it_loads_alone_without_a_complaint(build, page: Page, each_language: st
 
 
 @pytest.mark.parametrize("width", [360, 390, 768, 1200])
-@pytest.mark.parametrize("build", [photo_profile, photo_tune, hostile_tune])
+@pytest.mark.parametrize("build", [gpu_profile, photo_tune, hostile_tune])
 def test_nothing_sticks_out_sideways(build, width: int, page: Page, each_language: str, tmp_path: Path) -> None:
     opened(page, build(), folder=tmp_path, width=width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_phone_has_room_for_the_names_of_the_categories(page: Page, tmp_path: Path) -> None:
+    opened(page, gpu_profile(), folder=tmp_path, width=390)
+    assert (
+        page.evaluate("Math.max(...[...document.querySelectorAll('.ledger tbody tr')].map(row => row.offsetHeight))")
+        < 60
+    )
 
 
 def background(page: Page) -> str:

@@ -18,7 +18,16 @@ from pitstop.report.content.labels import label
 from pitstop.report.content.ledger import ledger_rows
 from pitstop.report.content.verdicts import ORDER, verdict_rows
 
-from .samples import DIFF, confirmed_tune, photo_profile, photo_tune, photo_verdicts, stepless_profile, zero_tune
+from .samples import (
+    DIFF,
+    confirmed_tune,
+    gpu_profile,
+    photo_profile,
+    photo_tune,
+    photo_verdicts,
+    stepless_profile,
+    zero_tune,
+)
 
 
 def with_prescription(**changes: object) -> TuneResult:
@@ -276,3 +285,10 @@ def test_what_the_kernel_and_the_gpus_say_are_facts() -> None:
     assert said["GPUs"] == "NVIDIA <H200>: some kernel ran 37 % of the time · clocks lowered: power cap"
     empty = msgspec.structs.replace(result, utilisation={"system": None, "gpus": []})
     assert not {"Kernel", "GPUs"} & {fact.name for fact in run_facts(empty)}
+
+
+def test_on_a_gpu_the_ledger_has_the_host_s_share_beside_it_and_says_how_busy_the_device_was():
+    rows = {row.category: row for row in ledger_rows(gpu_profile())}
+    assert rows["sync"].share == 0, "it is shown because the host waited there"
+    assert (rows["sync"].host_share, rows["sync"].median) == ("30 %", "0.000 ms")
+    assert any("35 %" in fact.value for fact in run_facts(gpu_profile()))

@@ -106,7 +106,7 @@ PROGRAMS = (
     Outside(
         name="imagenet",
         folder="imagenet",
-        arguments=("main.py", "--dummy", "--batch-size", "16", "--epochs", "1", "--workers", "2"),
+        arguments=("main.py", "--dummy", "--batch-size", "4", "--epochs", "1", "--workers", "2"),
         budget="20m",
         environment="torchvision",
         note="ResNet-18 on the program's own random images",

@@ -13,7 +13,7 @@ from pitstop.tune.search import next_action, observe, replay, start
 from pitstop.tune.search_actions import CheckNumerics, Finish, Measure, NumericsReport, Observation, SearchOptions
 from pitstop.tune.search_facts import canonical, tabulate
 from pitstop.tune.simulate import Machine, Noise, Tuned, run_tune
-from pitstop.tune.simulate_programs import FewCores, random_program
+from pitstop.tune.simulate_programs import FewCores, null_program, random_program
 
 QUIET = Noise(sd=0.002)
 
@@ -617,3 +617,12 @@ def test_a_busy_machine_is_waited_for_up_to_half_of_the_budget():
     assert tuned.finish.chosen == ()
     assert "busy" in tuned.finish.reason
     assert 60e9 < tuned.finish.spent_ns < 75e9
+
+
+def test_while_nothing_pays_the_time_kept_for_whole_programs_is_for_looking_on():
+    program = null_program()
+    options = SearchOptions(budget_ns=135_000_000_000, reserve_ns=45_000_000_000)
+    machine = Machine(program.log_gain, rng=np.random.default_rng(3), noise=Noise(sd=0.01))
+    finish = run_tune(program.proposals(), machine, options=options).finish
+    assert not finish.chosen
+    assert finish.spent_ns > options.budget_ns * 0.65, "it is not given up with half of the time left"

@@ -80,16 +80,23 @@ def confirm_cost_ns(keys: tuple[Key, ...], *, pairs: int, facts: Facts, table: T
 
 
 def can_screen(key: Key, *, best: Key, facts: Facts, table: Table, trials: int = 1) -> bool:
-    """Whether a trial of `key` (or so many like it), its closing baseline, and then check and least confirmation of the best fit."""
+    """Whether a trial of `key` (or so many like it), its closing baseline, and then check and least confirmation of the best fit.
+
+    While nothing is known to pay (`best` is empty), also in what is kept for whole programs: these would have nothing to show.
+    """
     if facts.options.budget_ns is None:
         return True
     if _never_confirms(facts, table):  # what screening suggests is then all that the budget can bring
         return trials * trial_cost_ns(key, facts=facts, table=table) <= facts.left_ns
     finalist = max((best, key), key=lambda one: trial_cost_ns(one, facts=facts, table=table))
     reserve = confirm_cost_ns((finalist,), pairs=facts.options.looks[0], facts=facts, table=table)
-    reserve += check_cost_ns(finalist, facts=facts, table=table)
+    check = check_cost_ns(finalist, facts=facts, table=table)
     cost = trial_cost_ns(key, facts=facts, table=table) + (table.wall_ns.get((), 0.0) if key else 0.0)
-    return trials * cost + reserve <= facts.left_ns
+    if trials * cost + check + reserve <= facts.left_ns:
+        return True
+    pairs = min(FEWEST_PAIRS, facts.options.looks[0])
+    least = check + confirm_cost_ns((finalist,), pairs=pairs, facts=facts, table=table)
+    return not best and trials * cost + least <= facts.left_to_prove_ns
 
 
 def budget_that_would_do_ns(facts: Facts, table: Table) -> float:

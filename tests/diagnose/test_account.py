@@ -148,7 +148,11 @@ def test_scaling_and_shifting_the_clock_scales_the_ledger(raw, scale, shift):
     events = events_from(raw)
     moved = [
         Event(
-            kind=e.kind, start_ns=scale * e.start_ns + shift, end_ns=scale * e.end_ns + shift, arg=e.arg, flags=e.flags
+            kind=e.kind,
+            start_ns=scale * e.start_ns + shift,
+            end_ns=scale * e.end_ns + shift,
+            arg=scale * e.arg if e.kind is EventKind.DEVICE else e.arg,  # a duration there
+            flags=e.flags,
         )
         for e in events
     ]

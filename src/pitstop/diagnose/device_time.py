@@ -40,7 +40,10 @@ def device_work(events: Iterable[Event]) -> list[DeviceWork]:
 
     Times are nanoseconds. [] for programs without a device.
     """
-    marks = sorted((event for event in events if event.kind is EventKind.DEVICE), key=lambda event: event.value)
+    marks = sorted(
+        (event for event in events if event.kind is EventKind.DEVICE),
+        key=lambda event: (event.value, event.start_ns, event.arg),
+    )
     shifts = _shifts(marks)
     found: list[DeviceWork] = []
     at: int | None = None

@@ -18,30 +18,51 @@ time: of whole programs with nothing of pitstop in them ("whole"), or by the ste
 the 95 % interval. "Patched" is what would be handed over: where nothing is confirmed, the program stays as it is. Where the interval of
 whole programs includes 1, only the steps are shown to be faster: start-up and compiling, which short programs do not earn back, may
 take it all. The whole results: `bench/recorded/outside`.
+
+"torch.compile alone" and "bf16 alone" are what the one change that is tried first by hand gave in the same tune, by the step clock:
+screened in a run or a few unless an interval is shown, so no claims; where one was not tried alone, the cell says so. "Unknown" is the
+share of the step that the ledger cannot name, "per trial" the tuning time over the trials. A dash: not in that result.
+"""
+OWN_HEAD = """
+# Our own programs
+
+Written for this page (`bench/own`), because pytorch/examples has none of their kind: small, but on real data, and not made to be slow. Nothing in
+pitstop knows them. Read as above.
 """
 NOT_RUN = "not run yet"
 LEAST_SHARE = 0.03  # of the step; smaller categories are not listed
+COLUMNS = (
+    *("program", "patched, whole", "by the step clock, or why nothing", "changes", "torch.compile alone", "bf16 alone"),
+    *("unknown", "--budget", "tuning time", "trials", "per trial"),
+)
 
 
-def page(programs: tuple[Outside, ...], results: Path) -> str:
+def page(programs: tuple[Outside, ...], results: Path, *, own: tuple[Outside, ...] = ()) -> str:
     """Return the page as Markdown; programs without a result are listed as such."""
+    return "\n".join([HEAD, *_part(programs, results), *([OWN_HEAD, *_part(own, results)] if own else []), ""])
+
+
+def _part(programs: tuple[Outside, ...], results: Path) -> list[str]:
+    """Return a table of all, then a section of each that has a result."""
     read = {
         one.name: json.loads(path.read_text()) for one in programs if (path := results / f"{one.name}.json").exists()
     }
-    rows = [
-        "| program | patched, whole | by the step clock, or why nothing | changes | --budget | tuning time | trials |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    rows = [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
     rows += [_row(program, read.get(program.name)) for program in programs]
-    return "\n".join([HEAD, *rows, *(_section(one, read[one.name]) for one in programs if one.name in read), ""])
+    return [*rows, *(_section(one, read[one.name]) for one in programs if one.name in read)]
+
+
+def _line(*cells: str) -> str:
+    return f"| {' | '.join([*cells, *[''] * (len(COLUMNS) - len(cells))])} |"
 
 
 def _row(program: Outside, result: dict | None) -> str:
     if result is None:
-        return f"| {program.name} | {NOT_RUN} | | | | | |"
+        return _line(program.name, NOT_RUN)
     tune = result["tune"]
     if tune is None:
-        return f"| {program.name} | none: exit code {result['exit_code']} | | | {result['budget']} | {result['wall_s']:.0f} s | |"
+        none = f"none: exit code {result['exit_code']}"
+        return _line(program.name, none, "", "", "", "", "", result["budget"], f"{result['wall_s']:.0f} s")
     prescription = tune["prescription"]
     chosen = ", ".join(prescription["treatments"])
     patched = prescription["patched"]
@@ -51,7 +72,31 @@ def _row(program: Outside, result: dict | None) -> str:
         clock = _interval(prescription["speedup"], prescription["ci"])
         end_to_end = patched is not None and patched["how"] == "end-to-end"
         whole = _interval(patched["speedup"], patched["ci"]) if end_to_end else "did not fit the budget"
-    return f"| {program.name} | {whole} | {clock} | {chosen} | {result['budget']} | {tune['wall_s']:.0f} s | {tune['trials']} |"
+    unknown = tune["baseline"]["ledger"].get("unknown")
+    return _line(
+        *(program.name, whole, clock, chosen, _alone(tune, "compile"), _alone(tune, "bf16-autocast")),
+        *("-" if unknown is None else f"{unknown:.0%}", result["budget"], f"{tune['wall_s']:.0f} s"),
+        *(str(tune["trials"]), f"{tune['wall_s'] / tune['trials']:.0f} s" if tune["trials"] else "-"),
+    )
+
+
+def _alone(tune: dict, treatment: str) -> str:
+    """Return what one change by itself gave; of several modes of it (`compile=...`), the fastest."""
+    cannot = tune.get("cannot_apply", {}).get(treatment)
+    if cannot is not None:
+        return f"cannot be applied: {' '.join(cannot.replace('|', '/').split())}"
+    mine = [
+        one
+        for one in tune["verdicts"]
+        if len(one["treatments"]) == 1 and one["treatments"][0].partition("=")[0] == treatment
+    ]
+    measured = [one for one in mine if one["speedup"] is not None]
+    if not measured:
+        reasons = " ".join(mine[0]["reason"].replace("|", "/").split()) if mine else "not proposed"
+        return f"none: {reasons}"
+    best = max(measured, key=lambda one: one["speedup"])
+    unsafe = ", results changed" if best["verdict"] == "unsafe" else ""
+    return f"{_interval(best['speedup'], best['ci'])}{unsafe}"
 
 
 def _undecided(tune: dict) -> str:
@@ -67,7 +112,8 @@ def _interval(value: float | None, ci: list[float] | None) -> str:
 
 
 def _section(program: Outside, result: dict) -> str:
-    lines = [f"\n## {program.name}\n", f"`{program.folder}`: `python {' '.join(program.arguments)}`", ""]
+    where = f"bench/own/{program.folder}" if program.own else program.folder
+    lines = [f"\n## {program.name}\n", f"`{where}`: `python {' '.join(program.arguments)}`", ""]
     lines += [f"{program.note[:1].upper()}{program.note[1:]}.", ""] if program.note else []
     if not result["clean"]:
         lines.append("**The program's files were changed by tuning.**\n")

@@ -1,4 +1,4 @@
-"""The Python environments that outside programs run in."""
+"""The Python environments that the measured programs run in."""
 
 import subprocess
 from pathlib import Path
@@ -15,9 +15,12 @@ ENVIRONMENTS = {
 
 
 def python_of(environment: str) -> Path:
-    """Return the interpreter of `environment` ("torch": the checkout's own .venv), made first if it is not there yet."""
+    """Return the interpreter of `environment` ("torch": .venv, "loops": as by `make loops-env`), made first if it is not there yet."""
     if environment == "torch":
         return ROOT / ".venv" / "bin" / "python"
+    if environment == "loops":  # the tests' own, with versions that are written down
+        subprocess.run(["make", "-s", "-C", str(ROOT), "loops-env"], check=True)
+        return ROOT / ".venvs" / "loops" / "bin" / "python"
     folder = ROOT / ".venvs" / environment
     stamp = folder / ".complete"
     if not stamp.exists():

@@ -10,9 +10,10 @@ __all__ = ["prepare"]
 
 def prepare(programs: tuple[Outside, ...] = PROGRAMS, *, source: str = SOURCE) -> None:
     """Check out, make data and environments. A stamp per data folder, written last, tells what is complete."""
-    check_out(programs, source=source)
+    if outside := tuple(program for program in programs if not program.own):
+        check_out(outside, source=source)
     stamps = WORK / "made"
-    stamps.mkdir(exist_ok=True)
+    stamps.mkdir(parents=True, exist_ok=True)
     for program in programs:
         python_of(program.environment)
         for maker, where in program.data:

@@ -114,3 +114,40 @@ def test_a_read_from_the_device_is_found_and_a_checkpoint_has_its_period():
 def test_before_python_3_11_reads_from_a_device_are_not_told_apart(environment, is_said):
     missing = {item.what for item in result(**environment).not_measured}
     assert (say("profile.what_waits") in missing) is is_said
+
+
+def short(samples: int, steps: int):
+    """Steps of 10 ms, with so many samples outside of all events."""
+    whole = run()
+    events = training(steps)
+    return profile_result(
+        analyse(
+            msgspec.structs.replace(
+                whole,
+                processes=(ProcessEvents(pid=1, role="main", events=events),),
+                stack_samples=(("python|/home/me/train.py:6 main", samples),) if samples else (),
+            )
+        ),
+        run_folder=None,
+        wall_s=1.0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("samples", "steps", "says"), [(0, 40, "what_unnamed"), (4, 40, "what_unnamed"), (5, 40, None)]
+)
+def test_a_gap_is_named_from_five_samples_on_and_else_it_says_why_not(samples, steps, says):
+    result = short(samples, steps)
+    missing = {item.what for item in result.not_measured}
+    assert (say("profile.what_unnamed") in missing) is (says is not None)
+    assert (result.ledger["python"] > 0) is (says is None)
+    assert (result.ledger["unknown"] > 0) is (says is not None)
+    assert sum(result.ledger.values()) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("steps", "is_short"), [(7, True), (40, False)])
+def test_a_run_of_milliseconds_says_that_it_is_too_short_and_what_to_do(steps, is_short):
+    why = {item.what: item.why for item in short(20, steps).not_measured}
+    assert (say("profile.what_shares") in why) is is_short
+    if is_short:
+        assert "more steps" in why[say("profile.what_shares")]

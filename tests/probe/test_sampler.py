@@ -171,3 +171,31 @@ def test_what_runs_when_the_program_is_over_is_no_part_of_it(session):
     for code in codes:
         sampler._take(SimpleNamespace(f_code=code, f_back=None, f_lineno=1, f_lasti=0))
     assert [key[2].co_name for key in sampler._counts] == ["<module>"]
+
+
+def looking(session, hz, looks):
+    """A sampler that has looked so often from here."""
+    sampler = Sampler(session, hz, {})
+    for _ in range(looks):
+        sampler._take(sys._getframe())
+        sampler._counts_look()
+    sampler.write()
+    return sum(samples(session).values())
+
+
+@pytest.mark.parametrize(("looks", "counted"), [(3, 3), (249, 249), (250, 50), (260, 60)])
+def test_all_looks_of_the_first_second_count_until_it_is_over(session, looks, counted):
+    """A program that ends within it has five times the samples; in a longer one each stands for the same time."""
+    assert looking(session, 50, looks) == counted
+
+
+def test_a_forked_child_has_a_first_second_of_its_own(session):
+    sampler = Sampler(session, 50, {})
+    for _ in range(300):
+        sampler._counts_look()
+    sampler.forget()
+    sampler._take(sys._getframe())
+    sampler._counts_look()
+    sampler._take(sys._getframe())
+    sampler.write()
+    assert sum(samples(session).values()) == 2

@@ -9,6 +9,7 @@ import msgspec
 from pitstop.api.utilisation import utilisation
 from pitstop.diagnose.account import Span, account, host_spans_of, median_by_step, spans_of
 from pitstop.diagnose.device_time import DeviceWork, busy_share, device_work
+from pitstop.diagnose.enough import LEAST_STEPS, LEAST_WALL_NS, is_enough
 from pitstop.diagnose.findings import find_faults
 from pitstop.diagnose.loaders import training_loaders
 from pitstop.diagnose.pauses import find_pauses, is_inside
@@ -39,6 +40,9 @@ from pitstop.tune.reading import out_of_memory
 __all__ = ["Analysis", "analyse", "profile_result"]
 
 _HOT_PLACES = 8
+# Five samples that agree show, at 95 % confidence, that more than half of what they were taken from is theirs (0.55 ** 5 = 0.05).
+_FEWEST_SAMPLES = 5
+_MUCH_UNKNOWN = 0.05  # from here on it is said why
 _GAPS: frozenset[Category] = frozenset({"python", *GAP_CATEGORIES.values()})  # what is outside of all events
 
 
@@ -224,10 +228,10 @@ def _step_statistics(analysis: Analysis) -> StepStatistics:
 
 
 def _gap_shares(run: Run) -> dict[Category, float]:
-    """Shares of the stack samples outside all events by what they are; what has no name is left out."""
+    """Shares of the stack samples outside all events by what they are; what has no name is left out, and so is all where they are too few."""
     gaps = [(where.partition("|"), count) for where, count in run.stack_samples if where.startswith("python")]
-    total = sum(count for _where, count in gaps)
-    if not total:
+    total = _gap_samples(run)
+    if total < _FEWEST_SAMPLES:
         return {}
     counts: Counter[Category] = Counter()
     for (category, _, where), count in gaps:
@@ -236,6 +240,10 @@ def _gap_shares(run: Run) -> dict[Category, float]:
         elif not where.startswith("?"):
             counts["python"] += count
     return {category: count / total for category, count in counts.items()}
+
+
+def _gap_samples(run: Run) -> int:
+    return sum(count for where, count in run.stack_samples if where.startswith("python"))
 
 
 def _hot(run: Run, ledger: Ledger | None) -> tuple[Shadow, ...]:
@@ -293,6 +301,7 @@ def _not_measured(analysis: Analysis) -> list[NotMeasured]:
         unseen = sum(is_inside(start, end, pauses) for start, end in analysis.steps.stretches)
         share = numbers.share(unseen / analysis.steps.count)
         gaps.append(NotMeasured(what=say("profile.what_details", share=share), why=say("profile.why_details")))
+    gaps.extend(_too_little(analysis))
     environment = run.evidence.environment
     if environment is not None and environment.ranks > 1 and environment.cuda:
         gaps.append(NotMeasured(what=say("profile.what_communication"), why=say("profile.device_communication")))
@@ -300,3 +309,24 @@ def _not_measured(analysis: Analysis) -> list[NotMeasured]:
         gaps.append(NotMeasured(what=say("profile.what_overhead"), why=say("profile.why_overhead")))
     gaps.extend(NotMeasured(what=say("profile.what_probe"), why=fault) for fault in run.faults)
     return gaps
+
+
+def _too_little(analysis: Analysis) -> list[NotMeasured]:
+    """Return what the run was too short for, with the way out."""
+    ledger, samples = analysis.ledger, _gap_samples(analysis.run)
+    if ledger is None:
+        return []
+    found = []
+    if not is_enough(ledger):
+        short = say(
+            "profile.short",
+            wall_ms=ledger.wall_ns / 1e6,
+            steps=ledger.steps,
+            least_ms=LEAST_WALL_NS // 1_000_000,
+            least_steps=LEAST_STEPS,
+        )
+        found.append(NotMeasured(what=say("profile.what_shares"), why=short))
+    if samples < _FEWEST_SAMPLES and ledger.share("unknown") >= _MUCH_UNKNOWN:
+        why = say("profile.unnamed", count=samples, least=_FEWEST_SAMPLES)
+        found.append(NotMeasured(what=say("profile.what_unnamed"), why=why))
+    return found

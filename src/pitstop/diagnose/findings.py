@@ -1,6 +1,14 @@
-"""All rules over one run's facts, the largest ceiling first. A healthy program gets an empty tuple."""
+"""All rules over one run's facts, the largest ceiling first. A healthy program gets an empty tuple.
 
-from pitstop.diagnose.rules import RULES, Facts
+Here, not in each rule, is the least amount of evidence: of a run too short to tell shares of its time (`pitstop.diagnose.enough`) only
+facts are said, without what they cost.
+"""
+
+import msgspec
+
+from pitstop.diagnose.enough import is_enough
+from pitstop.diagnose.rules import RULES, Facts, Rule
+from pitstop.messages import say
 from pitstop.records import Evidence, Ledger, TreeUsage
 from pitstop.records.results import Finding, RankResult
 
@@ -27,5 +35,22 @@ def find_faults(
         micro_steps=micro_steps,
         ranks=ranks,
     )
-    found = [finding for rule in RULES if (finding := rule.find(facts)) is not None]
+    every = [(rule, finding) for rule in RULES if (finding := rule.find(facts)) is not None]
+    if is_enough(ledger):
+        found = [finding for _rule, finding in every]
+    else:
+        found = [_without_time(finding, rule, ledger) for rule, finding in every if rule.fact is not None]
     return tuple(sorted(found, key=lambda finding: (-finding.ceiling_speedup, finding.fault)))
+
+
+def _without_time(finding: Finding, rule: Rule, ledger: Ledger) -> Finding:
+    """Return what is so whatever the clock says; of the gain nothing is promised."""
+    short = say("profile.short_fact", steps=ledger.steps, wall_ms=ledger.wall_ns / 1e6)
+    return msgspec.structs.replace(
+        finding,
+        title=rule.fact.say() if rule.fact is not None else finding.title,
+        share=0.0,
+        ceiling_speedup=1.0,
+        evidence=(*finding.evidence, short),
+        rule_of_thumb="",
+    )

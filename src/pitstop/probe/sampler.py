@@ -23,6 +23,10 @@ LOGS = "python/logging"  # in no event, but in a library that logs
 # environments of reinforcement learning. Only threads that
 # compete for the interpreter switch more often by it, and only profiles sample.
 _USUAL_SWITCH_S, _SWITCH_S = 0.005, 0.001
+# In the first second it looks more often: programs that are over by then would have a handful of samples else. If it goes on for longer, only
+# every fifth of those looks counts, so that each sample stands for the same time.
+_EARLY = 5
+_EARLY_S = 1.0
 _WRITE_EVERY = 200  # samples between two writes, so that kill -9 loses little
 
 
@@ -38,6 +42,8 @@ class Sampler:
         self._period_s = 1.0 / hz
         self.categories = categories
         self._counts = {}
+        self._early: Any = {}  # those of all early looks; None once early is over
+        self._looks, self._last_early = 0, round(_EARLY * hz * _EARLY_S)
         self._names = {}
         self._wake: Any = None
         self._done: Any = None
@@ -84,15 +90,17 @@ class Sampler:
     def forget(self):
         """In a forked child: there is no thread, and the samples are the parent's."""
         self._paused, self.weight = False, 1
+        self._early, self._looks = {}, 0
         self._counts, self._names, self._wake, self._done = {}, {}, None, None
         _switch_as_usual()
 
     def write(self):
         """Write the samples so far, whole or not at all."""
-        if not self._counts:
+        counts = self._early or self._counts
+        if not counts:
             return
         samples: dict = {}
-        for key, count in list(self._counts.items()):
+        for key, count in list(counts.items()):
             text = self._text(key)
             samples[text] = samples.get(text, 0) + count
         path = os.path.join(self._session.folder, self._session.recorder.stem + ".samples.json")
@@ -103,9 +111,13 @@ class Sampler:
     def _run(self, wake, done, main):
         try:
             taken = 0
-            while not wake.acquire(True, self._period_s):
+            if self._session.is_worker:  # its samples are added to those of its neighbours
+                self._early = None
+            while not wake.acquire(True, self._period_s if self._early is None else self._period_s / _EARLY):
                 if not self._look(main):
                     break
+                if not self._counts_look():
+                    continue
                 self._session.recorder.flush()  # what waits there is at most so old, even when the program hangs
                 taken += 1
                 if taken % _WRITE_EVERY == 0:
@@ -114,6 +126,17 @@ class Sampler:
             self._session.fault("sampler", error)
         finally:
             done.release()
+
+    def _counts_look(self):
+        """Go on to the next look; tell whether the one that is over counts for the whole run."""
+        counted = self._is_counted()
+        self._looks += 1
+        if self._looks >= self._last_early:
+            self._early = None
+        return counted
+
+    def _is_counted(self):
+        return self._early is None or self._looks % _EARLY == 0
 
     def _look(self, main):
         """Take one sample. No frame outlives this call: it would keep the program's tensors alive, and free them in this thread."""
@@ -150,10 +173,16 @@ class Sampler:
 
     def _count(self, category, users, code):
         key = (category, users, None if users is not None and code is users[0] else code)
-        if key in self._counts:
-            self._counts[key] += self.weight
-        elif len(self._counts) < MAX_PLACES:
-            self._counts[key] = self.weight
+        if self._is_counted():
+            self._add(self._counts, key)
+        if self._early is not None:
+            self._add(self._early, key)
+
+    def _add(self, counts, key):
+        if key in counts:
+            counts[key] += self.weight
+        elif len(counts) < MAX_PLACES:
+            counts[key] = self.weight
 
     def _outside_events(self, innermost, logs):
         if logs:

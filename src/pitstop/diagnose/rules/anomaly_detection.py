@@ -36,6 +36,10 @@ RULE = Rule(
         zh="torch.autograd.set_detect_anomaly(False)  # 只在查找 NaN 时开启",
     ),
     find=_find,
+    fact=Text(
+        en="Anomaly detection is on",
+        zh="异常检测处于开启状态",
+    ),
     owner="algorithm",
     rule_of_thumb=Text(
         en="Usual line: off, except while a NaN is being hunted; forward and backward are {share:.0%} of the step here",

@@ -59,6 +59,9 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     title: Text
     next_action: Text
     find: Callable[[Facts], Finding | None]
+    # What is so whatever the clock says, in place of the title where a run is too short to tell shares of its time. None: the rule knows by
+    # such shares alone, and says nothing of a short run.
+    fact: Text | None = None
     owner: str = ""  # who can change it: "product", "algorithm" or "platform"
     rule_of_thumb: Text | None = None  # the usual line beside the measured value; knows the values of `title`
     picture: Text | None = None  # the fault in everyday words, for people who do not know ours

@@ -50,6 +50,10 @@ RULE = Rule(
         zh="torch.set_flush_denormal(True)  # 在训练进程中、第一个操作之前",
     ),
     find=_find,
+    fact=Text(
+        en="Many numbers are denormal",
+        zh="大量数值为非规格化数",
+    ),
     owner="algorithm",
     rule_of_thumb=Text(
         en="Usual line: hardly any denormal numbers; one in a hundred already slows down whole operations",

@@ -37,6 +37,10 @@ RULE = Rule(
         zh="torch.use_deterministic_algorithms(False)，除非运行结果必须逐位重现",
     ),
     find=_find,
+    fact=Text(
+        en="Only deterministic algorithms are allowed",
+        zh="只允许确定性算法",
+    ),
     owner="algorithm",
     rule_of_thumb=Text(
         en="Usual line: deterministic only while a run has to repeat bit by bit; forward and backward are {share:.0%} of the step here",

@@ -49,6 +49,10 @@ RULE = Rule(
         zh="model.float()，输入和目标也用 float32，除非问题确实需要 16 位有效数字  # {where}",
     ),
     find=_find,
+    fact=Text(
+        en="The model trains in float64",
+        zh="模型以 float64 训练",
+    ),
     owner="algorithm",
     rule_of_thumb=Text(
         en="Usual line: networks train in float32 or narrower; computing in float64 is {share:.0%} of the step here",

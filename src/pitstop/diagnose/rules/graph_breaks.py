@@ -41,6 +41,10 @@ RULE = Rule(
         zh="编译部分中不要有 print、.item() 和依赖张量值的分支；torch.compile(..., fullgraph=True) 会逐一指出",
     ),
     find=_find,
+    fact=Text(
+        en="torch.compile breaks its graph",
+        zh="torch.compile 的计算图发生中断",
+    ),
     owner="algorithm",
     rule_of_thumb=Text(
         en="Usual line: no graph break inside the model; forward and backward are {share:.0%} of the step here",

@@ -65,6 +65,10 @@ RULE = Rule(
         zh="total += loss.item()、losses.append(loss.detach())：保留数值而不是计算图  # 在 {where} 附近",
     ),
     find=_find,
+    fact=Text(
+        en="Results of each step are kept with the graph that computed them",
+        zh="每步的结果连同其计算图一起被保留",
+    ),
     owner="algorithm",
     rule_of_thumb=Text(
         en="Usual line: memory stays the same from step to step once the first few are done",

@@ -51,6 +51,10 @@ RULE = Rule(
         zh="对变化的尺寸用 torch._dynamo.mark_dynamic(tensor, 0) 或 drop_last=True；变化的数值以张量传入",
     ),
     find=_find,
+    fact=Text(
+        en="torch.compile compiles the same function again and again",
+        zh="torch.compile 反复编译同一个函数",
+    ),
     owner="algorithm",
     rule_of_thumb=Text(
         en="Usual line: one compilation per function, two where sizes vary; {count} guards failed here",

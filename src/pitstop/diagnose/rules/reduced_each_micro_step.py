@@ -51,6 +51,10 @@ RULE = Rule(
         zh="with model.no_sync():  # 包住除最后一个微步以外的前向和反向",
     ),
     find=_find,
+    fact=Text(
+        en="Gradients are summed over the ranks in each micro-step",
+        zh="每个微步都跨进程归约梯度",
+    ),
     owner="algorithm",
     rule_of_thumb=Text(
         en="Usual line: one reduction of the gradients per optimizer step; here {micro_steps}",

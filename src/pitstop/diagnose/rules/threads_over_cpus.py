@@ -46,6 +46,10 @@ RULE = Rule(
         zh="torch.set_num_threads({cpus})  # 或在环境中设 OMP_NUM_THREADS={cpus}",
     ),
     find=_find,
+    fact=Text(
+        en="More threads compute than there are usable processors",
+        zh="计算线程多于可用处理器",
+    ),
     owner="platform",
     rule_of_thumb=Text(
         en="Usual line: no more computing threads than processors that the process may use: {threads} threads on {cpus} here",

@@ -41,6 +41,10 @@ RULE = Rule(
         zh="去掉它再运行：调试器、coverage 和 cProfile 会让 Python 慢几倍",
     ),
     find=_find,
+    fact=Text(
+        en="A tracing tool is called for every line or function of the program",
+        zh="跟踪工具在程序的每一行或每次调用时被调用",
+    ),
     owner="algorithm",
     rule_of_thumb=Text(
         en="Usual line: no tracer in a run whose speed matters; other Python is {share:.0%} of the step here",

@@ -37,6 +37,10 @@ RULE = Rule(
         zh="DistributedDataParallel(model, find_unused_parameters=False)",
     ),
     find=_find,
+    fact=Text(
+        en="Every forward searches the graph for unused parameters, and there are none",
+        zh="每次前向都在计算图中查找未使用的参数，而实际上没有",
+    ),
     owner="algorithm",
     rule_of_thumb=Text(
         en="Usual line: the search is for models that skip parameters in some iterations; here none did",

@@ -91,6 +91,8 @@ def _hot(place: Shadow, *, folder: str) -> HotRow:
 def _finding(finding: Finding) -> FindingRow:
     ceiling = finding.ceiling_speedup
     key = "report.finding.weight" if math.isfinite(ceiling) else "report.finding.weight_unbounded"
+    if not finding.share and ceiling == 1.0:
+        key = "report.finding.weight_unknown"
     return FindingRow(
         title=plain(finding.title or finding.fault),
         layer=label("layer", finding.layer),

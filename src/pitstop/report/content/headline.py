@@ -21,7 +21,7 @@ def profile_headline(result: ProfileResult) -> str:
     if not result.findings:
         return say("report.headline.healthy", sentence=sentence)
     first = result.findings[0]
-    if not math.isfinite(first.ceiling_speedup):
+    if not math.isfinite(first.ceiling_speedup) or (first.ceiling_speedup == 1.0 and not first.share):
         return sentence
     return say(
         "report.headline.worth",

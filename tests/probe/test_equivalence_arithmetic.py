@@ -50,6 +50,32 @@ def test_in_place_sums_of_the_program_survive_fp64(arithmetic):
 
 
 @pytest.mark.parametrize(
+    "write",
+    [
+        lambda kept, new: kept.lerp_(new, 0.5),
+        lambda kept, new: kept.scatter_add_(0, torch.zeros(3, dtype=torch.long), new),
+        lambda kept, new: kept.index_add_(0, torch.tensor([0, 1, 2]), new),
+        lambda kept, new: torch.mul(new, 2.0, out=kept),
+    ],
+    ids=["lerp_", "scatter_add_", "index_add_", "out"],
+)
+def test_tensors_that_the_program_keeps_and_writes_to_keep_their_type(arithmetic, write):
+    """They are used again when the step, and with it fp64, is over."""
+    kept, expected, new = torch.ones(3), torch.ones(3), torch.tensor([1.0, 2.0, 3.0])
+    write(expected, new)
+    arithmetic("float64")
+    write(kept, new * 1.0)
+    assert kept.dtype == torch.float32
+    assert kept.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("kind", [torch.FloatTensor, torch.BFloat16Tensor, "torch.FloatTensor", torch.float32])
+def test_a_cast_to_a_kind_of_tensor_stays_in_fp64(arithmetic, kind):
+    arithmetic("float64")
+    assert torch.ones(3).type(kind).dtype == torch.float64
+
+
+@pytest.mark.parametrize(
     "draw",
     [
         lambda: torch.randn(5, 7),

@@ -125,7 +125,7 @@ class _Switch:
         self.default_dtype = None
 
 
-def _everything_double(torch, switch):
+def _everything_double(torch, switch):  # noqa: C901 (a list of kinds of calls)
     from torch.overrides import TorchFunctionMode
 
     low = (torch.float32, torch.float16, torch.bfloat16)
@@ -148,14 +148,58 @@ def _everything_double(torch, switch):
                 return func(*args, **kwargs)
             if func in casts:
                 return args[0].double()
+            if name.startswith("_amp_"):
+                return _in_float32(torch, func, args, kwargs)
+            if name == "type" and len(args) > 1:
+                args = (args[0], _wide_kind(args[1]), *args[2:])
             in_place = (
                 (name.endswith("_") and not name.endswith("__")) or name.startswith("__i") or name == "__setitem__"
             )
             kept = 1 if in_place else 0
-            args = (*args[:kept], *(double(value) for value in args[kept:]))
-            return func(*args, **{key: value if key == "out" else double(value) for key, value in kwargs.items()})
+            target = args[0] if in_place and args else kwargs.get("out")
+            wide = (*args[:kept], *(double(value) for value in args[kept:]))
+            wide_kwargs = {key: value if key == "out" else double(value) for key, value in kwargs.items()}
+            try:
+                return func(*wide, **wide_kwargs)
+            except RuntimeError:
+                if not isinstance(target, torch.Tensor) or target.dtype not in low:
+                    raise
+                return _into(torch, target, func, args, kwargs)
 
     return Double()
+
+
+def _wide_kind(kind):
+    """Return what `x.type(kind)` is asked for instead, where that is `torch.FloatTensor` or its name, or a smaller one."""
+    name = kind if isinstance(kind, str) else "torch." + getattr(kind, "__qualname__", "")
+    for small in ("BFloat16Tensor", "FloatTensor", "HalfTensor"):
+        if name.endswith("." + small):
+            where = "cuda." if "cuda." in name or getattr(kind, "is_cuda", False) else ""
+            return "torch.%sDoubleTensor" % where
+    return kind
+
+
+def _into(torch, target, func, args, kwargs):
+    """Call what writes to a tensor of the program's own (`lerp_`, `scatter_add_`, `out=`), which outlives the step and keeps its type."""
+    rest = {key: value if value is target else _of_type(torch, value, target.dtype) for key, value in kwargs.items()}
+    return func(*(value if value is target else _of_type(torch, value, target.dtype) for value in args), **rest)
+
+
+def _in_float32(torch, func, args, kwargs):
+    """Call what works on a GradScaler's own numbers, which become float32, as it demands, for good; gradients keep their type.
+
+    It uses some of them once more after the optimizer's step, when this arithmetic is over.
+    """
+    singles = [_of_type(torch, one, torch.float32) if isinstance(one, torch.Tensor) else one for one in args]
+    result = func(*singles, **kwargs)
+    for single, one in zip(singles, args):
+        if single is not one:
+            one.data = single
+    return args[0] if result is singles[0] else result
+
+
+def _of_type(torch, value, dtype):
+    return value.to(dtype) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
 
 
 def _draws_of_float32(torch, switch):

@@ -2,7 +2,7 @@
 
 import os
 
-from . import equivalence_data, equivalence_seeds
+from . import equivalence_seeds
 
 __all__ = ["Capture", "optimizer_state", "trained_by", "weights_of"]
 
@@ -52,12 +52,19 @@ class Capture:
             "losses": [],
             "updates": [],  # {"optimizer", "gradients", "memory", "change", "after"}, in order
         }
+        self.used = {}  # loader -> [{"batch", "random"}] that calls of modules used, in order
 
-    def fetch(self, loader, batch):
-        """Keep a batch that was delivered to the program."""
-        kept = equivalence_data.copied(self.torch, batch)
+    def fetch(self, loader, kept):
+        """Keep the copy of a batch that was delivered to the program."""
         random = equivalence_seeds.RandomState.take(self.torch)
         self.data["fetches"].append({"loader": loader, "batch": kept, "random": random})
+
+    def use(self, loader, kept):
+        """Keep the copy of a batch that a module is about to be called with, whenever it was fetched."""
+        if kept is None:
+            self.spoiled = "a batch from before anything was kept"
+        random = equivalence_seeds.RandomState.take(self.torch)
+        self.used.setdefault(loader, []).append({"batch": kept, "random": random})
 
     def loss(self, value):
         """Keep a loss that went backward."""
@@ -85,9 +92,13 @@ class Capture:
         self.weights[number] = after
         update["after"] = None if last else after
 
-    def save(self, folder, number):
-        """Write `capture-<number>.pt`, whole or not at all."""
+    def save(self, folder, number, ahead=()):
+        """Write `capture-<number>.pt`, whole or not at all; loaders in `ahead` are kept by what was used, not by what was fetched."""
         path = os.path.join(folder, "capture-%d.pt" % number)
+        fetches = self.data["fetches"]
+        self.data["fetches"] = [one for one in fetches if one["loader"] not in ahead]
+        self.data["draws"] = {n: [one["random"] for one in fetches if one["loader"] == n] for n in ahead}
+        self.data["ahead"] = {n: self.used.get(n, []) for n in ahead}
         self.torch.save(self.data, path + ".part")
         os.replace(path + ".part", path)
         return os.path.getsize(path)

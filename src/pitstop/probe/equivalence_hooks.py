@@ -6,7 +6,9 @@ A fault of ours is caught here, kept in `session.faults`, and ends our part: the
 import collections
 import functools
 import os
+import sys
 import weakref
+from _thread import get_ident
 from typing import Any
 
 __all__ = ["install"]
@@ -16,8 +18,8 @@ def install(torch, session):
     """Patch the loader's iterator and backward, and register global optimizer hooks."""
     _watch_loaders(session)
     _watch_backward(torch, session)
-    if session.by_hand:
-        _watch_calls(torch, session)
+    _watch_calls(torch, session)
+    _watch_scalers(torch, session)
     from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
     register_optimizer_step_pre_hook(_guarded(session, "optimizer", session.before_optimizer))
@@ -57,17 +59,53 @@ def _watch_backward(torch, session):
 
 
 def _watch_calls(torch, session):
-    """Notice every call of a module: the first after a backward begins the next step."""
-    real = torch.nn.Module.__call__
-    called = _guarded(session, "forward", session.on_forward)
+    """Notice calls of modules from outside of all modules: what they are given is used now, and an update by hand is over."""
+    global _real_call, _is_compiling, _on_call
+    _real_call, _is_compiling = torch.nn.Module.__call__, torch.compiler.is_compiling
+    _on_call = _guarded(session, "forward", session.on_call)
+    torch.nn.Module.__call__ = functools.update_wrapper(_call_module, _real_call)
+    for name in _KNOWS_CALL:  # dynamo takes it for the real thing then, and does not trace it
+        module: Any = sys.modules.get(name)
+        if module is not None and getattr(module, "unpatched_nn_module_call", None) is _real_call:
+            module.unpatched_nn_module_call = _call_module
+
+
+_KNOWS_CALL = ("torch._dynamo.utils", "torch._dynamo.variables.nn_module")
+_real_call: Any = None
+_is_compiling: Any = None
+_on_call: Any = None
+_calling: Any = set()  # threads that are inside of a module
+
+
+def _call_module(self, *args, **kwargs):
+    """Run the real call; what stands in for `Module.__call__` reads globals, since dynamo guards the closures that it traces."""
+    ident = get_ident()
+    if _is_compiling() or ident in _calling:
+        return _real_call(self, *args, **kwargs)
+    _calling.add(ident)
+    try:
+        answer = _on_call(args, kwargs)
+        if answer is not None:
+            args, kwargs = answer
+        return _real_call(self, *args, **kwargs)
+    finally:
+        _calling.discard(ident)
+
+
+def _watch_scalers(torch, session):
+    """Notice losses that a GradScaler has scaled: they are compared as they were before."""
+    kind = getattr(getattr(torch, "amp", None), "GradScaler", None) or torch.cuda.amp.GradScaler
+    real = kind.scale
+    noticed = _guarded(session, "scaler", session.on_scaled)
 
     @functools.wraps(real)
-    def call(self, *args, **kwargs):
-        if not torch.compiler.is_compiling():
-            called()
-        return real(self, *args, **kwargs)
+    def scale(self, outputs):
+        scaled = real(self, outputs)
+        if scaled is not outputs and isinstance(scaled, torch.Tensor):
+            noticed(scaled, self)
+        return scaled
 
-    torch.nn.Module.__call__ = call
+    kind.scale = scale
 
 
 def _watch_loaders(session):

@@ -18,14 +18,19 @@ __all__ = ["Replay"]
 class Replay:
     """The window of one replayed step; `entry` is what is written down."""
 
-    def __init__(self, torch, folder, number, variant, *, settings, references):
+    def __init__(self, torch, folder, number, variant, *, settings, references, idle=False):
         self.torch, self.references, self.number = torch, references, number
+        self.variant, self.idle = variant, idle  # idle: only to bring the program to where the next replay can begin
         self.settings = (
             settings  # hyperparameters of this program, per step and optimizer step; short: the current ones are right
         )
         self.arithmetic = Arithmetic(torch, variant)
         self.data = torch.load(os.path.join(folder, "capture-%d.pt" % number), weights_only=False)
         self.fetched = self.updated = 0
+        self.ahead = self.data.get("ahead") or {}  # loader -> what the recorded step used, which others may fetch
+        self.drawn = dict.fromkeys(self.ahead, 0)
+        self.used = dict.fromkeys(self.ahead, 0)
+        self.in_order = True
         self.losses, self.gradients = [], []
         self.weights = []
         self.comparable = False
@@ -57,6 +62,26 @@ class Replay:
             batch = equivalence_data.mapped(self.torch, batch, self.arithmetic.batch)
         equivalence_seeds.RandomState.put(self.torch, expected["random"])
         return (batch,)
+
+    def fetch_ahead(self, loader):
+        """Put the random streams to where they stood when this step's recording had asked a loader that looks ahead for so many batches."""
+        draws = self.data["draws"].get(loader, ())
+        if self.drawn.get(loader, 0) < len(draws):
+            equivalence_seeds.RandomState.put(self.torch, draws[self.drawn[loader]])
+            self.drawn[loader] += 1
+
+    def use(self, loader, place):
+        """Take in that a module is about to be called with batch number `place` of this step, of a loader that looks ahead."""
+        used = self.ahead.get(loader, ())
+        if loader in self.used:
+            self.in_order = self.in_order and place == self.used[loader]
+            if self.used[loader] < len(used):
+                equivalence_seeds.RandomState.put(self.torch, used[self.used[loader]]["random"])
+            self.used[loader] += 1
+
+    def has_all(self):
+        """Whether the step used the batches of loaders that look ahead which were meant for it: an epoch may have ended, or one been dropped."""
+        return self.in_order and all(self.used[loader] == len(used) for loader, used in self.ahead.items())
 
     def loss(self, value):
         """Keep a loss that went backward."""
@@ -128,6 +153,11 @@ class Replay:
             g is None or bool(self.torch.isfinite(g).all()) for g in self.gradients
         )
         entry["missing_fetches"] = len(self.data["fetches"]) - self.fetched
+        if not self.in_order:
+            entry["errors"].append("batches are used in another order")
+        for loader, used in self.ahead.items():
+            entry["missing_fetches"] += max(0, len(used) - self.used[loader])
+            entry["extra_fetches"] += max(0, self.used[loader] - len(used))
         entry["backwards"] = [len(self.data["losses"]), len(self.losses)]
         entry["to_capture"] = equivalence_compare.apart(self.losses, self.gradients, self.data["losses"], recorded)
         path = "reference-%d.pt" % self.number

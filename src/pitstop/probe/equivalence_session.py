@@ -5,9 +5,12 @@ import json
 import math
 import os
 import sys
+from _thread import get_ident
 from typing import Any
 
-from . import equivalence_closures
+from . import equivalence_closures, equivalence_data
+from .equivalence_ahead import Deliveries, Handover, tensors_in
+from .equivalence_arithmetic import Arithmetic
 from .equivalence_capture import Capture, trained_by
 from .equivalence_data import LoaderRecord
 from .equivalence_hand import HandUpdate
@@ -18,6 +21,10 @@ __all__ = ["Session"]
 
 SCHEMA = 1
 CAPTURE_BYTES = 2 << 30
+MOST_IDLE = (
+    12  # steps passed over in all until a program that looks ahead stands where a recorded step can be computed again
+)
+MOST_AGAIN = 4  # replays begun anew because an epoch ended in them
 PARTS = 5  # a capture is weights, gradients, the optimizer's memory (2) and the update
 
 
@@ -50,7 +57,14 @@ class Session:
         self.state: Any = None
         self.window: Any = None
         self.loaders, self.training_loaders, self.kept = {}, set(), []
-        self.queue = None  # (capture number, variant) still to replay; None while recording
+        self.deliveries: Any = {}  # number of a loader -> what it delivered and no step has used yet
+        self.handover: Any = None  # where loaders look ahead
+        self.idle = self.again = 0
+        self.wide = False  # what was fetched in fp64 may still be used
+        self.scaled: Any = {}  # id -> (loss, factor)
+        self.thread = get_ident()
+        self.state_is_wide = False
+        self.queue: Any = None  # (capture number, variant) still to replay; None while recording
         self.captured = 0
         self.counts = [0, 0, 0, 0]  # backward passes, batches, optimizer steps, tensors with a gradient in those
         self.now = []  # losses of the current step
@@ -99,17 +113,73 @@ class Session:
                 self.window.spoiled = "evaluation in between"
             return None
         if self.queue is not None:
-            return self.window.fetch(number) if self.window is not None else None
+            return self._handed_over(number, batch)
         self._record(loader).add(batch, ids)
         self.counts[1] += 1
         if self.step <= 1:
             self.training_loaders.add(number)
-        if isinstance(self.window, Capture):
+        deliveries = self.deliveries.setdefault(number, Deliveries(self.torch))
+        capturing = isinstance(self.window, Capture)
+        kept = None
+        if capturing or (self.wanted and deliveries.followed is not False):
+            kept = equivalence_data.copied(self.torch, batch)
+        deliveries.deliver(batch, kept)
+        if capturing:
             if number in self.training_loaders:
-                self.window.fetch(number, batch)
+                self.window.fetch(number, kept)
             else:
                 self.window.spoiled = "another loader in between"
         return None
+
+    def _handed_over(self, number, batch):
+        """Return (batch,) that a loader's fetch is given while steps are computed again, or None."""
+        if self.handover is None or number not in self.handover.loaders():
+            return self.window.fetch(number) if self.window is not None else None
+        deliveries = self.deliveries[number]
+        found = self.handover.given(number, deliveries.fetched)
+        answer = None
+        self.pause_modes()
+        try:
+            if found is not None:
+                recorded, (_, variant) = found
+                batch = equivalence_data.copied(self.torch, recorded)
+                if variant != "plain":
+                    batch = equivalence_data.mapped(self.torch, batch, Arithmetic(self.torch, variant).batch)
+                answer = (batch,)
+            deliveries.deliver(batch, None)
+        finally:
+            self.resume_modes()
+        if self.window is not None and self.thread == get_ident():
+            self.window.fetch_ahead(number)
+        return answer
+
+    def on_call(self, args, kwargs):
+        """Note that a module is called from outside of all modules; return its arguments anew where they must be others, or None."""
+        self.on_forward()
+        waiting = [(number, one) for number, one in self.deliveries.items() if one.pending]
+        if (
+            not waiting or self.torch._C._get_tracing_state()
+        ):  # what is asked of a tensor would become part of the graph
+            return None
+        self.pause_modes()
+        try:
+            tensors = tensors_in(self.torch, (args, kwargs))
+            used = [(number, one.use(tensors)) for number, one in waiting] if tensors else []
+            for number, delivery in used:
+                if delivery is None:
+                    continue
+                if isinstance(self.window, Capture):
+                    self.window.use(number, delivery.kept)
+                elif self.window is not None and self.handover is not None:
+                    self.window.use(number, delivery.index - self.handover.starts.get(number, 0))
+            if self.wide and self.window is not None and self.window.arithmetic.variant != "float64":
+                return equivalence_data.mapped(self.torch, (args, kwargs), self._narrowed)
+        finally:
+            self.resume_modes()
+        return None
+
+    def _narrowed(self, tensor):
+        return tensor.to(self.torch.get_default_dtype()) if tensor.dtype == self.torch.float64 else tensor
 
     def on_forward(self):
         """Note that a module is called: an update by hand is over."""
@@ -130,13 +200,21 @@ class Session:
             self.hand_works = True
             self._before_update(self.hand)
 
+    def on_scaled(self, loss, scaler):
+        """Note that `loss` is one that a GradScaler has multiplied."""
+        self.scaled[id(loss)] = loss, scaler.get_scale()
+
     def on_backward(self, tensors):
         """Note what goes backward."""
         if self.hand is not None and not self.closure and (self.hand_works or self.hand.is_odd()):
             self.closure = True  # as with a closure: no step can be computed again by itself
         value = 0.0
         for tensor in tensors if isinstance(tensors, (list, tuple)) else [tensors]:
-            value += float(tensor.detach().double().sum())
+            scaled = self.scaled.pop(id(tensor), None)
+            value += float(tensor.detach().double().sum()) / (
+                scaled[1] if scaled is not None and scaled[0] is tensor else 1
+            )
+        self.scaled.clear()
         self.counts[0] += 1
         self.now.append(value)
         if self.window is not None:
@@ -192,34 +270,67 @@ class Session:
     # The course
 
     def _end_step(self):
+        self.thread = get_ident()
+        for one in self.deliveries.values():
+            one.end_step()
         if self.queue is None:
             self._end_recorded_step()
         elif self.window is not None:
-            self.result["replays"].append(self.window.end(self.folder))
-            self.window = None
+            self._end_replay()
         self.step += 1
         self.counts, self.now, self.settings_now = [0, 0, 0, 0], [], []
         if self.state_of != len(self.optimizers):
             self.state, self.state_of = TrainedState(self.torch, self.optimizers), len(self.optimizers)
         if self.queue is None and self.step == self.num_steps:
             self._end_recording()
-        if self.stop_after is not None and self.step >= self.stop_after:
+        if self.stop_after is not None and self.step - self.idle >= self.stop_after:
             self.finish()
         if self.queue is None:
             self._begin_capture()
         elif self.queue:
-            number, variant = self.queue.pop(0)
-            self.window = Replay(
-                self.torch,
-                self.replay_from,
-                number,
-                variant,
-                settings=[] if self.in_phase else self.settings,
-                references=self.references,
-            )
-            self.window.begin(self.state, self.optimizers)
+            self._begin_replay()
         else:
             self.finish()
+
+    def _end_replay(self):
+        window, self.window = self.window, None
+        entry = window.end(self.folder)
+        if window.variant == "float64":
+            self.wide = self.handover is not None and not self.state_is_wide
+        if window.idle:
+            self.idle += 1
+        elif self.handover is not None and not window.has_all() and self.again < MOST_AGAIN:
+            self.again += 1
+            self.idle += 1
+            self.handover.plan(self.deliveries)
+        else:
+            self.result["replays"].append(entry)
+            self.queue.pop(0)
+            if self.handover is not None:
+                self.handover.advance()
+
+    def _begin_replay(self):
+        number, variant = self.queue[0]
+        idle = False
+        if self.handover is not None:
+            due = self.handover.due(self.deliveries)
+            if due == "missed":
+                self.handover.plan(self.deliveries)
+                due = self.handover.due(self.deliveries)
+            idle = due != "now"
+            if self.idle > MOST_IDLE:
+                self.result["faults"].append("replay: batches are not used in the order in which they are fetched")
+                self.finish()
+        self.window = Replay(
+            self.torch,
+            self.replay_from,
+            number,
+            "plain" if idle else variant,
+            settings=[] if self.in_phase else self.settings,
+            references=self.references,
+            idle=idle,
+        )
+        self.window.begin(self.state, self.optimizers)
 
     def _end_recorded_step(self):
         result = self.result
@@ -230,7 +341,8 @@ class Session:
         window, self.window = self.window, None
         if window is not None and window.spoiled is None and not self.closure:
             result["captures"].append(self.step)
-            self.capture_bytes -= window.save(self.folder, self.captured)
+            ahead = [number for number, one in self.deliveries.items() if one.ahead and number in self.training_loaders]
+            self.capture_bytes -= window.save(self.folder, self.captured, ahead)
             self.captured += 1
             self.wanted.pop(0)
 
@@ -253,15 +365,36 @@ class Session:
             self.result["loaders"].append(record.summary(self.result["faults"]))
         found = [name for name in os.listdir(self.replay_from) if name.startswith("capture-") and name.endswith(".pt")]
         self.queue = [] if self.closure else [(n, variant) for variant in self.variants for n in range(len(found))]
+        if self.queue and not self.in_phase:
+            self._plan_handover(len(found))
+
+    def _plan_handover(self, captures):
+        """Where loaders look ahead, lay out which fetch gets the batch of which recorded step."""
+        paths = [os.path.join(self.replay_from, "capture-%d.pt" % number) for number in range(captures)]
+        batches = [self.torch.load(path, weights_only=False).get("ahead") or {} for path in paths]
+        self.state_is_wide = any(place.tensor().dtype == self.torch.float64 for place in self.state.named.values())
+        if not any(batches):
+            return
+        lost = [
+            n for one in batches for n in one if n not in self.deliveries or self.deliveries[n].followed is not True
+        ]
+        if lost:
+            self.result["faults"].append(
+                "replay: no module is called with the batches that loader %d delivers" % lost[0]
+            )
+            self.queue = []
+            return
+        self.handover = Handover(batches, self.queue)
+        self.handover.plan(self.deliveries)
 
     def pause_modes(self):
         """Let the program's loader work in the program's own arithmetic."""
-        if isinstance(self.window, Replay):
+        if isinstance(self.window, Replay) and self.thread == get_ident():
             self.window.arithmetic.pause()
 
     def resume_modes(self):
         """Go back to the replayed arithmetic."""
-        if isinstance(self.window, Replay):
+        if isinstance(self.window, Replay) and self.thread == get_ident():
             self.window.arithmetic.resume()
 
     def _number(self, optimizer):
@@ -303,7 +436,7 @@ class Session:
         path = os.path.join(self.folder, "equivalence-%s.json" % os.environ.get("RANK", "0"))
         with open(path + ".part", "w", encoding="utf-8") as file:
             own = not self.training_loaders
-            json.dump(dict(self.result, closure=self.closure, steps=self.step, own_batches=own), file)
+            json.dump(dict(self.result, closure=self.closure, steps=self.step - self.idle, own_batches=own), file)
         os.replace(path + ".part", path)
 
     def finish(self):

@@ -28,6 +28,7 @@ _START_SHARE = 0.5
 _WINDOW_SHARE = 1 / 100
 _LENGTH_SLACK = 1.5  # a run for the program's length may take so much longer than steps like those observed
 _WINDOW_NS = (3_000_000_000, 20_000_000_000)
+_UNCHANGED = Change()
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,8 +46,10 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
         return Length(steps=max(seen, self.window.stop_after), ended=self.ends_by_itself)
 
 
-def observe_baseline(bench: Bench, *, budget_s: float, cpus: int) -> Baseline:
-    """Run the unchanged program in the sandbox, stopped after some steps.
+def observe_baseline(
+    bench: Bench, *, budget_s: float, cpus: int, change: Change = _UNCHANGED, label: str = "baseline"
+) -> Baseline:
+    """Run the program in the sandbox, unchanged or in another version of it, stopped after some steps.
 
     Raises ProgramFailed where it fails by itself, CouldNotMeasure where no speed can be told from it.
     """
@@ -58,9 +61,7 @@ def observe_baseline(bench: Bench, *, budget_s: float, cpus: int) -> Baseline:
         stop_min_steps=_OBSERVE_STEPS,
     )
     layers = bench.folder / "layers"
-    run, folder = bench.run(
-        "baseline", change=Change(), probe=config, timeout_s=budget_s * _START_SHARE, keep_layers=layers
-    )
+    run, folder = bench.run(label, change=change, probe=config, timeout_s=budget_s * _START_SHARE, keep_layers=layers)
     analysis = analyse(run)
     if analysis.steps is not None and layers.is_dir():
         bench.take_seed(layers, before_ns=analysis.steps.start_ns)

@@ -121,6 +121,9 @@ class Bench:
 
 def change_key(change: Change) -> str:
     """Return a name for the compiler cache of one change: repeats of the same sources start warm, others cold."""
+    if change.laid or change.removed:  # paths may be no text
+        version = repr((sorted(change.laid.items()), sorted(change.removed), sorted(change.files.items())))
+        return hashlib.sha256(version.encode("utf-8", "surrogateescape")).hexdigest()[:16]
     return hashlib.sha256(msgspec.json.encode(change.files, order="sorted")).hexdigest()[:16]
 
 

@@ -17,7 +17,7 @@ from pitstop.records.results import SCHEMA, ErrorResult
 from pitstop.report.json import to_json
 from pitstop.report.plain import plain
 
-__all__ = ["check_writable", "errors_as_json", "write_file", "write_result"]
+__all__ = ["append_file", "check_writable", "errors_as_json", "show_result", "write_file", "write_result"]
 
 _R = TypeVar("_R", bound=msgspec.Struct)
 _R_contra = TypeVar("_R_contra", bound=msgspec.Struct, contravariant=True)
@@ -31,10 +31,16 @@ def write_result(
     result: _R, *, json: str | None, html: Path | None, page: Callable[[_R], str], screen: _Screen[_R]
 ) -> None:
     """Show `result` on standard error and write it where the options say."""
-    width = min(shutil.get_terminal_size((100, 24)).columns, 140)
-    sys.stderr.write(screen(result, width=width, color=sys.stderr.isatty()))
+    show_result(result, json=None, screen=screen)
     if html is not None:
         write_file(html, page(result).encode())
+    _write_json(result, json)
+
+
+def show_result(result: _R, *, json: str | None, screen: _Screen[_R]) -> None:
+    """Show `result` on standard error, and as JSON where that is wanted."""
+    width = min(shutil.get_terminal_size((100, 24)).columns, 140)
+    sys.stderr.write(screen(result, width=width, color=sys.stderr.isatty()))
     _write_json(result, json)
 
 
@@ -62,6 +68,15 @@ def write_file(path: Path, data: bytes) -> None:
     """Write a file that the user named. Raises WrongUse where that is not possible."""
     try:
         path.write_bytes(data)
+    except OSError as error:
+        raise WrongUse("cli.cannot_write", path=str(path), why=error.strerror or str(error)) from error
+
+
+def append_file(path: Path, data: bytes) -> None:
+    """Write at the end of a file that the user named: the summary of a CI job is one file for all steps. Raises WrongUse."""
+    try:
+        with path.open("ab") as file:
+            file.write(data)
     except OSError as error:
         raise WrongUse("cli.cannot_write", path=str(path), why=error.strerror or str(error)) from error
 

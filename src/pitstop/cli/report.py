@@ -19,12 +19,14 @@ def command(
 ) -> None:
     del lang
     from pitstop.api.stored import stored_result  # noqa: PLC0415  keeps `pitstop --help` fast
-    from pitstop.cli.output import write_file, write_result  # noqa: PLC0415
-    from pitstop.records.results import FitResult, TuneResult  # noqa: PLC0415
+    from pitstop.cli.output import show_result, write_file, write_result  # noqa: PLC0415
+    from pitstop.errors import WrongUse  # noqa: PLC0415
+    from pitstop.records.results import FitResult, GateResult, TuneResult  # noqa: PLC0415
     from pitstop.report.html import fit_html, profile_html, tune_html  # noqa: PLC0415
     from pitstop.report.markdown import profile_markdown, tune_markdown  # noqa: PLC0415
     from pitstop.report.markdown_fit import fit_markdown  # noqa: PLC0415
-    from pitstop.report.terminal import fit_screen, profile_screen, tune_screen  # noqa: PLC0415
+    from pitstop.report.markdown_pair import gate_markdown  # noqa: PLC0415
+    from pitstop.report.terminal import fit_screen, gate_screen, profile_screen, tune_screen  # noqa: PLC0415
 
     result = stored_result(run_root or Path.cwd(), wanted=run)
     if isinstance(result, TuneResult):
@@ -33,6 +35,11 @@ def command(
     elif isinstance(result, FitResult):
         text = fit_markdown(result) if markdown else ""
         write_result(result, json=json, html=html, page=fit_html, screen=fit_screen)
+    elif isinstance(result, GateResult):
+        if html is not None:
+            raise WrongUse("gate.no_page")
+        text = gate_markdown(result) if markdown else ""
+        show_result(result, json=json, screen=gate_screen)
     else:
         text = profile_markdown(result) if markdown else ""
         write_result(result, json=json, html=html, page=profile_html, screen=profile_screen)

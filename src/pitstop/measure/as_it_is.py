@@ -21,7 +21,7 @@ _TICK_S = 0.1
 
 def run_as_it_is(execution: Execution) -> Run:
     """Run to the program's own end. Raises WrongUse if the command cannot be started."""
-    if execution.change.files:
+    if execution.change.paths:
         raise ValueError("files are only ever changed in a sandbox")
     argv = changed_arguments(execution.program.argv, execution.change)
     env = {**users_environment(), **execution.program.env, **execution.change.env}

@@ -12,12 +12,17 @@ from pitstop.records.verdicts import Gate, VerdictKind
 
 __all__ = [
     "BaselineMemory",
+    "CompareResult",
+    "CompareRun",
     "ConfirmResult",
     "EnvironmentResult",
     "ErrorResult",
     "Finding",
     "FitResult",
     "FitSize",
+    "GateMemory",
+    "GateResult",
+    "GateSide",
     "InterventionResult",
     "LedgerStretch",
     "NotMeasured",
@@ -386,3 +391,77 @@ class TuneResult(msgspec.Struct, frozen=True, kw_only=True):
         """Whether there was something to try, and none of it was."""
         possible = [verdict for verdict in self.verdicts if not verdict.ruled_out(self.margin)]
         return bool(possible) and not any(verdict.was_tried for verdict in possible)
+
+
+class GateSide(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the two versions that a gate compares; times are of this machine, and no result by themselves."""
+
+    commit: str | None  # None: the working tree as it is
+    title: str
+    step_ns: int | None  # mean over its valid timing runs
+    ledger_ns: dict[Category, int] = {}  # nanoseconds per steady step in one observed run
+    peak_bytes: int | None = None
+    peak_device_bytes: int | None = None
+
+
+class GateMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """Peak memory of the head as a multiple of the base's, over the same pairs; `worse`: above the margin with certainty."""
+
+    of: str  # "process-tree" or "device"
+    ratio: float
+    ci: tuple[float, float]
+    margin: float
+    worse: bool
+
+
+class GateResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of `pitstop gate`. `speedup` is base time / head time: below 1 where the head is slower."""
+
+    schema: int
+    command: tuple[str, ...]
+    cwd: str
+    base: GateSide
+    head: GateSide
+    differing: tuple[str, ...]  # paths from the root of the repository
+    caveats: tuple[str, ...]
+    verdict: str  # of the head: faster, equivalent, slower, undecided
+    speedup: float
+    ci: tuple[float, float]
+    pairs: int
+    further_pairs: int | None  # that would decide; 0 where decided, None where no sensible number would
+    detectable: float | None  # the least slowdown (head time / base time) that would have been found
+    margin: float
+    memory: tuple[GateMemory, ...]
+    passed: bool
+    strict: bool
+    invalid_trials: int
+    trials: int
+    wall_s: float
+    sandbox: str
+    run_folder: str | None = None
+    by_sample: bool = False  # compared per sample, else per step
+
+
+class CompareRun(msgspec.Struct, frozen=True, kw_only=True):
+    """One of two stored runs, as far as it can be laid beside the other."""
+
+    run_folder: str
+    command: tuple[str, ...]
+    torch: str | None
+    step_ns: int | None
+    samples_per_step: float | None
+    ledger_ns: dict[Category, int]  # nanoseconds per steady step
+    peak_bytes: int | None
+    findings: tuple[str, ...]
+    environment: EnvironmentResult | None = None
+
+
+class CompareResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of `pitstop compare A B`. `ratio` is time of A / time of B, of two runs at different times: no claim."""
+
+    schema: int
+    a: CompareRun
+    b: CompareRun
+    ratio: float | None
+    by_sample: bool
+    differences: tuple[str, ...]  # of what they ran on and with, in the chosen language

@@ -42,9 +42,19 @@ class CannotApply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """What is written into the sandbox, and handed over afterwards, for one or several proposals together."""
+    """What is written into the sandbox, and handed over afterwards, for one or several proposals together.
+
+    `laid` and `removed` make another version of the project of it: they are written before `files`, and are never handed over.
+    """
 
     files: dict[str, str] = {}  # absolute path -> whole new text
+    laid: dict[str, str] = {}  # absolute path -> the file or link to be copied there, with its mode
+    removed: tuple[str, ...] = ()  # absolute paths that are not there
     env: dict[str, str] = {}  # the launch line gains NAME=value
     arguments: tuple[str, ...] = ()  # the launch line gains these at its end
     replaced_arguments: dict[str, str] = {}  # option already on the launch line -> its new value
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every path of the project that it concerns."""
+        return (*self.removed, *self.laid, *self.files)

@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from pitstop.errors import WrongUse
-from pitstop.records.results import SCHEMA, FitResult, ProfileResult, TuneResult
+from pitstop.records.results import SCHEMA, FitResult, GateResult, ProfileResult, TuneResult
 from pitstop.report.plain import plain
 
-Result = TypeVar("Result", ProfileResult, TuneResult, FitResult)
+Result = TypeVar("Result", ProfileResult, TuneResult, FitResult, GateResult)
 
 
 # Nesting without end is the one way in which small JSON breaks a reader.

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from pitstop.records.results import ErrorResult, FitResult, ProfileResult, TuneResult
+from pitstop.records.results import CompareResult, ErrorResult, FitResult, GateResult, ProfileResult, TuneResult
 
 
 def result_keys() -> tuple[str, ...]:
@@ -14,6 +14,8 @@ def result_keys() -> tuple[str, ...]:
     found |= {*_walk("tune", msgspec.inspect.type_info(TuneResult))}
     found |= {*_walk("error", msgspec.inspect.type_info(ErrorResult))}
     found |= {*_walk("fit", msgspec.inspect.type_info(FitResult))}
+    found |= {*_walk("gate", msgspec.inspect.type_info(GateResult))}
+    found |= {*_walk("compare", msgspec.inspect.type_info(CompareResult))}
     return tuple(sorted(found))
 
 

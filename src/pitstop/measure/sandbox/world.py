@@ -10,6 +10,7 @@ from typing import Any
 from pitstop.errors import CouldNotMeasure
 from pitstop.measure.ending import MARK
 from pitstop.measure.launch_line import OFFLINE, changed_arguments
+from pitstop.measure.sandbox.inside.lay import lay
 from pitstop.measure.sandbox.plan import SandboxPlan
 from pitstop.measure.sandbox.project_copy import copy_project, moved_text
 from pitstop.measure.sandbox.scratch import new_trial_folder, remove_tree
@@ -24,8 +25,8 @@ class World:
     """One trial's place. `project` is where the program sees its project: the same path, or the copy's."""
 
     def __init__(self, plan: SandboxPlan, *, project_root: Path, change: Change) -> None:
-        if plan.kind == "none" and change.files:
-            raise CouldNotMeasure("sandbox.no_place_for_files", paths=", ".join(change.files))
+        if plan.kind == "none" and change.paths:
+            raise CouldNotMeasure("sandbox.no_place_for_files", paths=", ".join(change.paths))
         self.plan = plan
         self.project_root = project_root
         self.change = change
@@ -115,6 +116,8 @@ class World:
             "scratch": plan.scratch,
             "binds": binds if overlay else [],
             "files": dict(self.change.files) if overlay else {},
+            "laid": dict(self.change.laid) if overlay else {},
+            "removed": list(self.change.removed) if overlay else [],
             "required": [str(self.project_root)],
             "writable": writable,
         }
@@ -143,14 +146,20 @@ class World:
             remove_tree(self._short_tmpdir)
 
     def _write_files(self) -> None:
+        laid = {str(self._inside(path)): source for path, source in self.change.laid.items()}
+        lay(laid, removed=[str(self._inside(path)) for path in self.change.removed], kept_folder=str(self.project))
         for path, text in self.change.files.items():
-            moved = self._moved(path)
-            if moved == path:
-                raise CouldNotMeasure("sandbox.file_outside_copy", path=path, project=self.project_root)
-            place = Path(moved)
+            place = self._inside(path)
             if place.is_symlink():  # a large file, or a link that leads out of the project
                 place.unlink()
             place.write_text(text, encoding="utf-8", newline="")
+
+    def _inside(self, path: str) -> Path:
+        """Return where `path` lies in the copy. Raises CouldNotMeasure where it is not in it, or below a link that leads out of it."""
+        moved = Path(self._moved(path))
+        if str(moved) == path or not moved.parent.resolve().is_relative_to(self.project.resolve()):
+            raise CouldNotMeasure("sandbox.file_outside_copy", path=path, project=self.project_root)
+        return moved
 
     def _moved(self, text: str) -> str:
         if self.plan.kind != "copy":

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from . import devices, frozen_metadata, kept_layers, landlock, network, privileges
+from .lay import lay
 from .private_root import PrivateRoot, seal
 from .syscalls import (
     CLONE_NEWIPC,
@@ -176,6 +177,7 @@ def _make_world(launch: dict[str, Any]) -> kept_layers.Kept | None:
     with _stage(launch, "pivot_root"):
         pivot_root(new)
     with _stage(launch, "files"):
+        lay(launch["laid"], removed=launch["removed"], kept_folder=launch["cwd"])
         for path, text in launch["files"].items():
             _write(path, text)
     _report(launch, read_only=root.read_only)

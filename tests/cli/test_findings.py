@@ -134,3 +134,22 @@ def test_tensors_in_memory_behind_a_loader_are_found_and_workers_are_not_advised
     found = faults(pitstop, tmp_path, source)
     assert set(found) == {"in-memory-tensors"}
     assert "train.py:14" in found["in-memory-tensors"]["evidence"][0]
+
+
+@pytest.mark.torch
+@pytest.mark.slow
+def test_memory_refused_in_the_first_step_is_a_finding_with_a_remedy(pitstop, tmp_path):
+    """An address-space limit, as `ulimit -v` sets it: the allocator's refusal is the program's own error."""
+    source = PROGRAM.format(before="import resource", dtype="").replace(
+        "for step in steps(60):",
+        "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 30), resource.RLIM_INFINITY))\n"
+        "for step in steps(60):\n    torch.empty(1 << 31)",
+    )
+    (tmp_path / "train.py").write_text(source)
+    done = pitstop("profile", "--json", "out.json", "--", PYTHON, "train.py")
+    assert done.returncode == 1
+    (found,) = json.loads((tmp_path / "out.json").read_bytes())["findings"]
+    assert found["fault"] == "out-of-memory"
+    assert "can't allocate memory" in found["evidence"][0]
+    assert "The program ran out of memory" in " ".join(done.stderr.split())

@@ -70,6 +70,7 @@ def test_a_failing_program_is_said_to_have_failed_and_what_it_did_before_is_show
     assert words in (tmp_path / "out.html").read_text()
     result = json.loads((tmp_path / "out.json").read_bytes())
     assert result["program"]["out_of_memory"] == (words == "pitstop fit")
+    assert ("out-of-memory" in {one["fault"] for one in result["findings"]}) == (words == "pitstop fit")
     assert result["ledger"]
 
 

@@ -279,7 +279,17 @@ def test_a_healthy_program_gets_none():
 
 def test_every_rule_has_a_case():
     of_ranks = {"rank-straggler", "reduced-each-micro-step", "unused-parameters-searched"}  # test_rules_ranks.py
-    assert of_ranks | {"blocking-reads", *ABOUT_LOADING, *(case[0] for case in CASES)} == {rule.fault for rule in RULES}
+    others = {  # test_rules_more.py
+        "out-of-memory",
+        "too-many-workers",
+        "shared-memory-low",
+        "dataset-rows-one-by-one",
+        "pageable-copies",
+        "tensor-cores-unused",
+    }
+    assert of_ranks | others | {"blocking-reads", *ABOUT_LOADING, *(case[0] for case in CASES)} == {
+        rule.fault for rule in RULES
+    }
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])

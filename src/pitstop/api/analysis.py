@@ -15,6 +15,7 @@ from pitstop.diagnose.loaders import training_loaders
 from pitstop.diagnose.pauses import find_pauses, is_inside
 from pitstop.diagnose.periodic import find_periodic
 from pitstop.diagnose.pipeline import describe_pipelines
+from pitstop.diagnose.rules.contract import Ending
 from pitstop.diagnose.steps import find_steps, steps_per_epoch
 from pitstop.diagnose.timeline import ledger_timeline
 from pitstop.measure.machine import fingerprint, read_machine
@@ -98,7 +99,7 @@ def profile_result(analysis: Analysis, *, run_folder: str | None, wall_s: float)
             python=environment.python if environment else None,
             torch=environment.torch if environment else None,
             error=error,
-            out_of_memory=run.over_memory or bool(run.exit_code and out_of_memory(error or "")),
+            out_of_memory=_out_of_memory(run) is not None,
         ),
         steps=_step_statistics(analysis),
         memory=BaselineMemory(
@@ -190,16 +191,28 @@ def _ranks(run: Run) -> tuple[RankResult, ...]:
 
 def _findings(analysis: Analysis) -> tuple[Finding, ...]:
     run, steps = analysis.run, analysis.steps
-    if analysis.ledger is None or steps is None:
-        return ()
     return find_faults(
         run.evidence,
-        analysis.ledger,
+        analysis.ledger or Ledger.of_nothing(),
         analysis.train_loaders,
         run.usage,
         stack_samples=run.stack_samples,
-        micro_steps=steps.micro_steps,
+        micro_steps=steps.micro_steps if steps is not None else 1,
         ranks=_ranks(run),
+        out_of_memory=_out_of_memory(run),
+    )
+
+
+def _out_of_memory(run: Run) -> Ending | None:
+    """Return how the run ended if memory ran out: a limit or the kernel ended it, or it ended by itself with a message that says so."""
+    error = (run.end.error if run.end else None) or ""
+    if not run.over_memory and not (run.exit_code and out_of_memory(error)):
+        return None
+    return Ending(
+        error=error,
+        by_system=run.over_memory,
+        peak_bytes=run.usage.peak_pss_bytes or run.usage.peak_rss_bytes,
+        peak_device_bytes=run.end.peak_device_bytes if run.end else None,
     )
 
 

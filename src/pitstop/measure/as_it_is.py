@@ -10,7 +10,7 @@ from pitstop.measure.execution import Ending, Execution
 from pitstop.measure.foreground import Foreground
 from pitstop.measure.launch_line import changed_arguments, users_environment
 from pitstop.measure.launcher import Launched, start
-from pitstop.measure.limits import Exceeded
+from pitstop.measure.limits import Exceeded, kernel_oom_kills, with_kernels_verdict
 from pitstop.measure.watch import Watch
 from pitstop.records import Run
 
@@ -29,6 +29,7 @@ def run_as_it_is(execution: Execution) -> Run:
     captured, streams = execution.streams()
     stdin = subprocess.DEVNULL if captured is not None else None
     foreground = Foreground()
+    oom_kills = kernel_oom_kills()
     with foreground.holding_signals():
         orders = {"kind": "plain", "argv": argv, "cwd": execution.program.cwd}
         launched = start(
@@ -53,7 +54,8 @@ def run_as_it_is(execution: Execution) -> Run:
         cpu_ns=launched.rusage_cpu_ns,
         peak_bytes=launched.rusage_peak_bytes,
     )
-    return execution.observed(ending, watch=watch, project=execution.project_root)
+    run = execution.observed(ending, watch=watch, project=execution.project_root)
+    return with_kernels_verdict(run, oom_kills_before=oom_kills)
 
 
 def _wait(launched: Launched, watch: Watch, execution: Execution, foreground: Foreground) -> Exceeded | None:

@@ -5,11 +5,16 @@ import time
 from pathlib import Path
 from typing import Literal
 
+import msgspec
+
 from pitstop.measure.process_tree import read_pss_bytes
 from pitstop.measure.sandbox.world import World
 from pitstop.measure.watch import Watch
+from pitstop.records import Run
 
-__all__ = ["Exceeded", "Limits", "kernel_oom_kills"]
+__all__ = ["Exceeded", "Limits", "kernel_oom_kills", "with_kernels_verdict"]
+
+_SIGKILLED = 128 + 9
 
 Exceeded = Literal["timeout", "memory", "disk"]
 
@@ -69,3 +74,10 @@ def kernel_oom_kills() -> int:
     """Return how many processes the kernel has killed for want of memory since it started."""
     rows = (line.split() for line in Path("/proc/vmstat").read_text().splitlines())
     return next((int(row[1]) for row in rows if row[0] == "oom_kill"), 0)
+
+
+def with_kernels_verdict(run: Run, *, oom_kills_before: int) -> Run:
+    """Return `run`, ended for its memory if it was killed by none of ours while the kernel killed processes for want of it."""
+    if run.exit_code == _SIGKILLED and run.ended_by == "program" and kernel_oom_kills() > oom_kills_before:
+        return msgspec.structs.replace(run, ended_by="memory", over_memory=True)
+    return run

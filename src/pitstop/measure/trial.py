@@ -11,7 +11,7 @@ from pitstop.measure.ending import SharedMemoryBefore, as_subreaper, end_marked
 from pitstop.measure.execution import Ending, Execution
 from pitstop.measure.launch_line import users_environment
 from pitstop.measure.launcher import Launched, start
-from pitstop.measure.limits import Exceeded, kernel_oom_kills
+from pitstop.measure.limits import Exceeded, kernel_oom_kills, with_kernels_verdict
 from pitstop.measure.output import CapturedOutput
 from pitstop.measure.sandbox.plan import SandboxPlan
 from pitstop.measure.sandbox.project_copy import moved_back
@@ -40,8 +40,7 @@ def run_trial(
         world.take_cache(compile_cache)
         oom_kills = kernel_oom_kills()
         run = _run_in(world, execution, seed=seed, keep_layers=keep_layers)
-        if run.exit_code == _SIGKILLED and run.ended_by == "program" and kernel_oom_kills() > oom_kills:
-            run = msgspec.structs.replace(run, ended_by="memory", over_memory=True)
+        run = with_kernels_verdict(run, oom_kills_before=oom_kills)
         if compile_cache is not None and run.exit_code == 0 and run.ended_by == "program":
             world.publish_cache(compile_cache)
         if keep_layers is not None:

@@ -63,6 +63,11 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
     steps: int
     categories_ns: dict[str, int]  # every Category is a key
 
+    @classmethod
+    def of_nothing(cls) -> "Ledger":
+        """Return the ledger of a run without a steady step."""
+        return cls(wall_ns=0, steps=0, categories_ns={str(name): 0 for name in CATEGORIES})
+
     def share(self, category: Category) -> float:
         """Share of the wall time in `category`, 0 to 1; 0 for a ledger of no time."""
         return self.categories_ns[category] / self.wall_ns if self.wall_ns else 0.0

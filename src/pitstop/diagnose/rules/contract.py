@@ -10,10 +10,19 @@ from pitstop.messages import Text
 from pitstop.records import CallSighting, Category, Evidence, Ledger, Site, TreeUsage
 from pitstop.records.results import Finding, RankResult
 
-__all__ = ["Facts", "Rule", "ceiling", "finding", "place"]
+__all__ = ["Ending", "Facts", "Rule", "ceiling", "finding", "place"]
 
 
 _OPTIONAL_WORDS = ("rule_of_thumb", "picture", "question", "reference")
+
+
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run ended that ran out of memory: the last error, its peak (resident, proportional where known), and who ended it."""
+
+    error: str = ""
+    by_system: bool = False  # the kernel or a limit, from outside; else the program's own request was refused
+    peak_bytes: int | None = None
+    peak_device_bytes: int | None = None
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +35,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     stack_samples: tuple[tuple[str, int], ...] = ()
     micro_steps: int = 1  # backwards per step
     ranks: tuple[RankResult, ...] = ()  # of several that train together
+    out_of_memory: Ending | None = None  # None: it did not run out
 
     @property
     def step_ns(self) -> float:
@@ -62,6 +72,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     # What is so whatever the clock says, in place of the title where a run is too short to tell shares of its time. None: the rule knows by
     # such shares alone, and says nothing of a short run.
     fact: Text | None = None
+    needs_steps: bool = True  # False: it has something to say of a run without a steady step
     owner: str = ""  # who can change it: "product", "algorithm" or "platform"
     rule_of_thumb: Text | None = None  # the usual line beside the measured value; knows the values of `title`
     picture: Text | None = None  # the fault in everyday words, for people who do not know ours

@@ -84,3 +84,16 @@ def test_the_command_shows_where_all_of_the_time_went(name, tmp_path):
     wall_s = result["steps"]["mean_ns"] * expected.steps / 1e9
     if wall_s > LONG_S:
         assert result["ledger"]["unknown"] <= 0.03
+
+
+@pytest.mark.parametrize("name", ["accelerate_loop", "hf_trainer", "lightning_automatic"])
+def test_recorded_steps_are_computed_again_to_the_bit(name, tmp_path):
+    """Their loaders fetch batches for the step after; epochs end and validation runs in between."""
+    asked = {"steps": 10, "captures": 2, "replay": ["float64", "plain", "ulp"]}
+    done = probed(name, tmp_path, mode="equivalence", equivalence=asked)
+    result = json.loads((tmp_path / "probe" / "equivalence-0.json").read_bytes())
+    assert (done.exit_code, result["faults"], result["crash"], len(result["replays"])) == (0, [], None, 6)
+    plain = [one for one in result["replays"] if one["variant"] == "plain"]
+    assert [one["to_capture"]["gradient"] for one in plain] == [0.0, 0.0]
+    assert [update["error"] for one in plain for update in one["updates"]] == [0.0, 0.0]
+    assert 0 < max(one["to_float64"]["gradient"] for one in plain) < 1e-5

@@ -3,8 +3,9 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 DOCS := .venvs/docs
+EXPORTS := .venvs/exports
 
-.PHONY: help setup loops-env test test-slow check lint demo docs clean
+.PHONY: help setup loops-env exports-env test test-slow check lint demo docs clean
 
 help:  ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -21,15 +22,22 @@ setup: $(VENV)/.ready  ## make .venv with pitstop, its tests' needs and the demo
 LOOPS := .venvs/loops
 $(LOOPS)/.ready: tests/loops/requirements.txt constraints.txt
 	$(PYTHON) -m venv $(LOOPS)
-	$(LOOPS)/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -r tests/loops/requirements.txt
+	$(LOOPS)/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -r tests/loops/requirements.txt -e .
 	@touch $@
 
 loops-env: $(LOOPS)/.ready  ## an interpreter with Hugging Face, Lightning, Ignite, Gymnasium and Hydra, for slow tests
 
+$(EXPORTS)/.ready: pyproject.toml Makefile
+	$(PYTHON) -m venv $(EXPORTS)
+	$(EXPORTS)/bin/python -m pip install -q --disable-pip-version-check -e '.[mlflow,tensorboard]' tensorboard sqlalchemy alembic
+	@touch $@
+
+exports-env: $(EXPORTS)/.ready  ## an interpreter with what `pitstop export` writes with, and its readers, for slow tests
+
 test: setup  ## the test suite (under 10 minutes on 2 cores)
 	$(BIN)/python -m pytest -m "not slow and not gpu"
 
-test-slow: setup loops-env  ## minutes-long end-to-end tests
+test-slow: setup loops-env exports-env  ## minutes-long end-to-end tests
 	$(BIN)/python -m pytest -m "slow and not gpu"
 
 check: lint test  ## lint, types, imports, tests

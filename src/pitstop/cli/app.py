@@ -75,7 +75,7 @@ def _show_version(value: bool) -> None:
 
 
 def _app() -> typer.Typer:
-    from pitstop.cli import compare, fit, gate, profile, report, tune  # noqa: PLC0415  after the language is known: help texts are read at import
+    from pitstop.cli import compare, export, fit, gate, profile, report, tune  # noqa: PLC0415  after the language is known: help texts are read at import
 
     app = typer.Typer(
         help=say("cli.help"),
@@ -94,6 +94,14 @@ def _app() -> typer.Typer:
     ) -> None:
         del lang, version
 
-    for command in (profile.command, tune.command, fit.command, gate.command, compare.command, report.command):
+    for command in (
+        profile.command,
+        tune.command,
+        fit.command,
+        gate.command,
+        compare.command,
+        report.command,
+        export.command,
+    ):
         app.command(name=command.__module__.rsplit(".", 1)[-1], help=command.__doc__)(command)
     return app

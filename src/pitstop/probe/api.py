@@ -13,13 +13,18 @@ def connect(session):
     _session = session
 
 
+def session():
+    """Return this process's session; None where nothing watches."""
+    return _session
+
+
 def step():
     """Take in that the program says: a step has ended. Never raises."""
-    session = _session
-    if session is None:
+    known = _session
+    if known is None:
         return
-    if not session.is_told_steps:
-        session.told_first_step()
+    if not known.is_told_steps:
+        known.told_first_step()
     now_ns = time.monotonic_ns()
-    session.recorder.record(STEP, 0, now_ns, now_ns)
-    session.clock.tick(STEP)
+    known.recorder.record(STEP, 0, now_ns, now_ns)
+    known.clock.tick(STEP)

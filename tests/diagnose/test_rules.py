@@ -286,6 +286,7 @@ def test_every_rule_has_a_case():
         "dataset-rows-one-by-one",
         "pageable-copies",
         "tensor-cores-unused",
+        "algorithms-not-searched",
     }
     assert of_ranks | others | {"blocking-reads", *ABOUT_LOADING, *(case[0] for case in CASES)} == {
         rule.fault for rule in RULES

@@ -6,7 +6,7 @@ from test_rules import ENVIRONMENT, FORWARD, HEALTHY, LARGE, USUAL, faults, ledg
 
 from pitstop.diagnose.findings import find_faults
 from pitstop.diagnose.rules.contract import Ending
-from pitstop.records import CensusSighting, Ledger, PipelineSighting, TreeUsage
+from pitstop.records import CensusSighting, LeafCensus, Ledger, PipelineSighting, TreeUsage
 
 WAITING = ledger(data_wait=0.5)
 MIB = 2**20
@@ -33,7 +33,7 @@ def test_out_of_memory_is_a_finding_with_a_remedy_even_before_the_first_step(err
     found = ended(error, shares=shares, **fields)
     assert found[0].fault == "out-of-memory"
     assert words in found[0].evidence[0]
-    assert "/home/me/train.py:32" in found[0].evidence[0]
+    assert found[0].evidence[0].endswith("/home/me/train.py:32")
     assert found[0].next_action.startswith("pitstop fit")
     assert found[0].ceiling_speedup == 1.0
     assert len(found[0].evidence) == 1, "how short the run was does not matter"
@@ -181,4 +181,38 @@ def test_a_gpu_that_multiplies_in_full_float32_is_found():
     ],
 )
 def test_a_gpu_that_has_nothing_to_gain_by_it_is_no_fault(evidence):
+    assert faults(evidence) == ()
+
+
+def convolving(*, benchmark=False, shapes=((8, 3, 96, 96),), batches=16, forward=None, **environment):
+    leaf = LeafCensus(path="[0]", dtypes=("torch.float32",), shapes=shapes)
+    fields = {"device": "cuda:0", **(forward or {})}
+    return msgspec.structs.replace(
+        with_environment(cuda=True, device_names=("NVIDIA H200",), cudnn_benchmark=benchmark, **environment),
+        forwards=(msgspec.structs.replace(FORWARD, **fields),),
+        census=(CensusSighting(loader=1, batches=batches, leaves=(leaf,)),),
+    )
+
+
+def test_fixed_shapes_without_a_search_for_algorithms_are_found():
+    (found,) = faults(convolving())
+    assert (found.fault, found.confidence) == ("algorithms-not-searched", "low")
+    assert found.treatments == ("cudnn-benchmark",)
+    assert "3 convolutions on NVIDIA H200" in found.evidence[0]
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        convolving(benchmark=True),
+        convolving(benchmark=None),  # this torch does not say
+        convolving(shapes=((8, 3, 96, 96), (8, 3, 64, 64))),
+        convolving(batches=4),
+        convolving(cudnn_deterministic=True),
+        convolving(forward={"num_conv": 0}),
+        convolving(forward={"device": "cpu"}),
+        convolving(forward={"training": False}),
+    ],
+)
+def test_shapes_that_change_or_a_search_that_is_on_are_no_fault(evidence):
     assert faults(evidence) == ()

@@ -1,6 +1,7 @@
 """One file per rule: what it sees, and the words for it. Register a new one in `RULES`."""
 
 from pitstop.diagnose.rules import (
+    algorithms_not_searched,
     anomaly_detection,
     blocking_reads,
     caches_emptied_each_step,
@@ -82,6 +83,7 @@ RULES: tuple[Rule, ...] = (
     rank_straggler.RULE,
     unused_parameters_searched.RULE,
     tensor_cores_unused.RULE,
+    algorithms_not_searched.RULE,
     pageable_copies.RULE,
     dataset_rows_one_by_one.RULE,
     shared_memory_low.RULE,

@@ -9,9 +9,10 @@ __all__ = ["RULE"]
 _GIB = 2**30
 
 _EVIDENCE = Text(
-    en="{ended}; the peak was {peak}; the step is at {where}",
-    zh="{ended}；峰值为 {peak}；训练步位于 {where}",
+    en="{ended}; the peak was {peak}",
+    zh="{ended}；峰值为 {peak}",
 )
+_AT = Text(en="{evidence}; the backward is called at {where}", zh="{evidence}；反向的调用位于 {where}")
 _BY_SYSTEM = Text(en="the kernel or a memory limit ended the process", zh="进程被内核或内存限制终止")
 _DEVICE = Text(en="{size:.3g} GiB on the device", zh="设备上 {size:.3g} GiB")
 _HOST = Text(en="{size:.3g} GiB of host memory", zh="主机内存 {size:.3g} GiB")
@@ -26,9 +27,10 @@ def _find(facts: Facts) -> Finding | None:
     size = ended.peak_device_bytes if on_device else ended.peak_bytes
     peak = (_DEVICE if on_device else _HOST).say(size=size / _GIB) if size else _UNKNOWN.say()
     backward = max(facts.evidence.backwards, key=lambda one: one.operations or 0, default=None)
-    where = place(backward.stack, otherwise="?") if backward is not None else "?"
     said = _BY_SYSTEM.say() if ended.by_system else ended.error
-    evidence = _EVIDENCE.say(ended=said, peak=peak, where=where)
+    evidence = _EVIDENCE.say(ended=said, peak=peak)
+    if backward is not None and backward.stack:
+        evidence = _AT.say(evidence=evidence, where=place(backward.stack, otherwise="?"))
     return finding(RULE, share=0.0, evidence=evidence, confidence="high", peak=peak)
 
 

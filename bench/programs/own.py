@@ -10,7 +10,7 @@ OWN_PROGRAMS = (
         folder="trainer_modules",
         arguments=(
             *("train.py", "--output_dir", "out", "--report_to", "none", "--use_cpu", "True", "--disable_tqdm", "True"),
-            *("--save_strategy", "no", "--per_device_train_batch_size", "16", "--num_train_epochs", "6"),
+            *("--save_strategy", "no", "--per_device_train_batch_size", "8", "--num_train_epochs", "4"),
         ),
         environment="loops",
         own=True,
@@ -47,7 +47,7 @@ OWN_PROGRAMS = (
     Outside(
         name="hydra_denoise",
         folder="hydra_denoise",
-        arguments=("train.py", "training.epochs=10"),
+        arguments=("train.py", "model.width=8", "training.epochs=25"),
         environment="loops",
         own=True,
         budget="8m",

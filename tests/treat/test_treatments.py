@@ -21,6 +21,7 @@ HEADINGS = [
     "What it can gain",
     "When it is wrong",
 ]
+HEADINGS_ZH = ["看到什么", "为什么慢", "如何检测", "如何修复", "能带来多少收益", "何时不适用"]
 LAYERS = {"data", "model", "compute", "communication", "memory", "environment"}
 
 each = pytest.mark.parametrize("treatment", TREATMENTS, ids=lambda treatment: treatment.name)
@@ -34,8 +35,19 @@ def test_it_has_a_page_with_the_usual_headings(treatment):
     assert all(len(section.split()) >= 15 for section in sections)
 
 
+@each
+def test_its_page_in_chinese_has_the_same_sections_and_the_same_edit(treatment):
+    page, english = ((DOCS / f"{treatment.name}{suffix}.md").read_text("utf-8") for suffix in (".zh", ""))
+    assert re.findall(r"^## (.+)$", page, re.MULTILINE) == HEADINGS_ZH
+    sections = re.split(r"^## .+$", page, flags=re.MULTILINE)[1:]
+    assert all(len(re.findall(r"[\u4e00-\u9fff]", section)) >= 15 for section in sections)
+    edits = re.compile(r"```diff\n.*?```", re.DOTALL)
+    assert edits.findall(page) == edits.findall(english)
+
+
 def test_no_page_is_left_of_a_treatment_that_is_gone():
-    assert {path.stem for path in DOCS.glob("*.md")} == {treatment.name for treatment in TREATMENTS}
+    names = {treatment.name for treatment in TREATMENTS}
+    assert {path.stem for path in DOCS.glob("*.md")} == names | {f"{name}.zh" for name in names}
 
 
 @each

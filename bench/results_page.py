@@ -13,11 +13,12 @@ __all__ = ["page"]
 HEAD = f"""# Outside programs
 
 Written by `bench/run_programs.py`; do not edit. Programs of pytorch/examples at commit `{COMMIT[:12]}`, unmodified, on data made by
-`bench/programs` (no download), each tuned once by `pitstop tune` on two cores without a GPU. The speed-up is original time / patched
+`bench/programs` (no download), each tuned once by `pitstop tune` on PROCESSORS without a GPU. The speed-up is original time / patched
 time: of whole programs with nothing of pitstop in them ("whole"), or by the step clock where these did not fit the budget; brackets hold
 the 95 % interval. "Patched" is what would be handed over: where nothing is confirmed, the program stays as it is. Where the interval of
 whole programs includes 1, only the steps are shown to be faster: start-up and compiling, which short programs do not earn back, may
-take it all. The whole results: `bench/recorded/outside`.
+take it all. The whole results: `bench/recorded/outside-xeon`. What helps depends on the processor: the same programs on another one, with an earlier search, are in
+[results of an EPYC](results-epyc.md); there bf16 paid, here it mostly costs.
 
 "torch.compile alone" and "bf16 alone" are what the one change that is tried first by hand gave in the same tune, by the step clock:
 screened in a run or a few unless an interval is shown, so no claims; where one was not tried alone, the cell says so. "Unknown" is the
@@ -39,7 +40,19 @@ COLUMNS = (
 
 def page(programs: tuple[Outside, ...], results: Path, *, own: tuple[Outside, ...] = ()) -> str:
     """Return the page as Markdown; programs without a result are listed as such."""
-    return "\n".join([HEAD, *_part(programs, results), *([OWN_HEAD, *_part(own, results)] if own else []), ""])
+    head = HEAD.replace("PROCESSORS", _processors(results))
+    return "\n".join([head, *_part(programs, results), *([OWN_HEAD, *_part(own, results)] if own else []), ""])
+
+
+def _processors(results: Path) -> str:
+    """Return the processors that the results are of, with the number of cores that could be used."""
+    found = set()
+    for path in results.glob("*.json"):
+        tune = json.loads(path.read_text())["tune"]
+        environment = tune["baseline"].get("environment") if tune else None
+        if environment and environment["processor"]:
+            found.add(f"{environment['cpus']} cores of an {environment['processor']}")
+    return " and ".join(sorted(found)) or "two cores"
 
 
 def _part(programs: tuple[Outside, ...], results: Path) -> list[str]:
@@ -122,7 +135,10 @@ def _section(program: Outside, result: dict) -> str:
         return "\n".join([*lines, f"No result: `pitstop tune` ended with exit code {result['exit_code']}."])
     shares = sorted(tune["baseline"]["ledger"].items(), key=lambda item: -item[1])
     lines.append("Ledger: " + ", ".join(f"{name} {share:.0%}" for name, share in shares if share >= LEAST_SHARE) + ".")
-    lines += [f"- {finding['fault']}: {finding['share']:.0%} of the step" for finding in tune["baseline"]["findings"]]
+    lines += [
+        f"- {finding['fault']}" + (f": {finding['share']:.0%} of the step" if finding["share"] else "")
+        for finding in tune["baseline"]["findings"]
+    ]
     lines += ["", "| tried | verdict | speed-up | stage | why |", "|---|---|---|---|---|"]
     for verdict in tune["verdicts"]:
         cells = (" + ".join(verdict["treatments"]), verdict["verdict"], _interval(verdict["speedup"], verdict["ci"]))

@@ -82,6 +82,6 @@ class TestTrackers:
         assert found["step/time_ms"][-1][0] == len(photo_tune().baseline.step_times_ns)
 
     def test_a_store_that_does_not_answer_is_one_line(self, run, tmp_path):
-        done = export(PYTHON, tmp_path, "--mlflow", "sqlite:////no/such/folder/mlflow.db")
+        done = export(PYTHON, tmp_path, "--mlflow", "sqlite:////proc/no/such/mlflow.db")
         assert done.returncode == 2, done.stderr
         assert "Traceback" not in done.stderr

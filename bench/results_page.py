@@ -17,8 +17,8 @@ Written by `bench/run_programs.py`; do not edit. Programs of pytorch/examples at
 time: of whole programs with nothing of pitstop in them ("whole"), or by the step clock where these did not fit the budget; brackets hold
 the 95 % interval. "Patched" is what would be handed over: where nothing is confirmed, the program stays as it is. Where the interval of
 whole programs includes 1, only the steps are shown to be faster: start-up and compiling, which short programs do not earn back, may
-take it all. The whole results: `bench/recorded/outside-xeon`. What helps depends on the processor: the same programs on another one, with an earlier search, are in
-[results of an EPYC](results-epyc.md); there bf16 paid, here it mostly costs.
+take it all. The whole results: `bench/recorded/outside-xeon`. What helps depends on the processor: the same programs on another one, with an
+earlier search, are in [results of an EPYC](results-epyc.md); there bf16 paid, here it mostly costs.
 
 "torch.compile alone" and "bf16 alone" are what the one change that is tried first by hand gave in the same tune, by the step clock:
 screened in a run or a few unless an interval is shown, so no claims; where one was not tried alone, the cell says so. "Unknown" is the

@@ -15,6 +15,7 @@ from pitstop.records.results import (
     StepStatistics,
 )
 from pitstop.report.json import to_json
+from pitstop.report.terminal import compare_screen
 
 
 def profile(step_ns: int | None, *, samples: float | None = 32.0, threads: int = 2) -> ProfileResult:
@@ -81,3 +82,12 @@ def test_a_foreign_folder_is_refused(runs, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     with pytest.raises(WrongUse):
         compare_runs(root, a=write("a", profile(10_000_000)), b=str(tmp_path / "elsewhere"))
+
+
+def test_steps_are_laid_side_by_side_too(runs):
+    root, write = runs
+    found = compare_runs(root, a=write("a", profile(10_000_000)), b=write("b", profile(5_000_000)))
+    assert (found.a.steps, found.a.median_ns, found.b.median_ns) == (100, 10_000_000, 5_000_000)
+    screen = compare_screen(found)
+    assert "10.0 ms → 5.00 ms" in screen
+    assert "100 → 100" in screen

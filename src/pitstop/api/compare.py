@@ -63,6 +63,9 @@ def _run(profile: ProfileResult) -> CompareRun:
         peak_bytes=memory.peak_pss_bytes if memory.peak_pss_bytes is not None else memory.peak_rss_bytes,
         findings=tuple(finding.title or finding.fault for finding in profile.findings),
         environment=profile.environment,
+        steps=profile.steps.count,
+        median_ns=profile.steps.median_ns,
+        p90_ns=profile.steps.p90_ns,
     )
 
 

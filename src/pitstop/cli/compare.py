@@ -19,11 +19,13 @@ def command(
 ) -> None:
     del lang
     from pitstop.api.compare import compare_runs  # noqa: PLC0415  keeps `pitstop --help` fast
-    from pitstop.cli.output import show_result, write_file  # noqa: PLC0415
+    from pitstop.cli.output import check_writable, errors_as_json, show_result, write_file  # noqa: PLC0415
     from pitstop.report.markdown_pair import compare_markdown  # noqa: PLC0415
     from pitstop.report.terminal import compare_screen  # noqa: PLC0415
 
-    result = compare_runs(run_root or Path.cwd(), a=a, b=b)
+    check_writable(json, markdown)
+    with errors_as_json(json, run_root=run_root):
+        result = compare_runs(run_root or Path.cwd(), a=a, b=b)
     show_result(result, json=json, screen=compare_screen)
     if markdown is not None:
         write_file(markdown, compare_markdown(result).encode())

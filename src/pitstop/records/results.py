@@ -454,6 +454,9 @@ class CompareRun(msgspec.Struct, frozen=True, kw_only=True):
     peak_bytes: int | None
     findings: tuple[str, ...]
     environment: EnvironmentResult | None = None
+    steps: int | None = None  # steady ones that the times are of
+    median_ns: int | None = None
+    p90_ns: int | None = None
 
 
 class CompareResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -38,7 +38,10 @@ def _facts(result: CompareResult) -> tuple[Fact, ...]:
     found = [
         Fact(name="A", value=plain(result.a.run_folder)),
         Fact(name="B", value=plain(result.b.run_folder)),
-        Fact(name=say("compare.fact_step"), value=_both(result, _step)),
+        Fact(name=say("compare.fact_step"), value=_both(result, lambda run: _time(run.step_ns))),
+        Fact(name=say("compare.fact_median"), value=_both(result, lambda run: _time(run.median_ns))),
+        Fact(name=say("compare.fact_p90"), value=_both(result, lambda run: _time(run.p90_ns))),
+        Fact(name=say("compare.fact_count"), value=_both(result, _count)),
         Fact(name=say("compare.fact_memory"), value=_both(result, _memory)),
     ]
     for key, mine, others in (("compare.only_a", result.a, result.b), ("compare.only_b", result.b, result.a)):
@@ -53,8 +56,12 @@ def _both(result: CompareResult, text: Callable[[CompareRun], str]) -> str:
     return f"{before} → {after}" if before and after else ""
 
 
-def _step(run: CompareRun) -> str:
-    return numbers.milliseconds(run.step_ns) if run.step_ns is not None else ""
+def _time(elapsed_ns: int | None) -> str:
+    return numbers.milliseconds(elapsed_ns) if elapsed_ns is not None else ""
+
+
+def _count(run: CompareRun) -> str:
+    return numbers.count(run.steps) if run.steps is not None else ""
 
 
 def _memory(run: CompareRun) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pitstop.api.gate_sides import fingerprint as api_fingerprint
 from pitstop.api.gate_sides import make_sides
 from pitstop.errors import PitstopError, WrongUse
 from pitstop.measure.git import find_repository
@@ -164,3 +165,109 @@ def test_a_large_file_that_is_only_a_pointer_is_refused(repository, tmp_path):
     with pytest.raises(PitstopError) as error:
         make_sides(find_repository(repository), base="HEAD", head=None, folder=tmp_path / "versions")
     assert error.value.key == "gate.lfs_missing"
+
+
+def branched(repository: Path) -> None:
+    git(repository, "switch", "-q", "-c", "work")
+    (repository / "train.py").write_text("print('head')\n")
+    git(repository, "commit", "-qam", "Faster")
+
+
+def test_a_shallow_clone_lacks_its_base_or_takes_the_one_that_was_fetched_as_it_is(repository, tmp_path):
+    git(repository, "commit", "-q", "--allow-empty", "-m", "Later")
+    branched(repository)
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", "--depth", "1", "--branch", "work", f"file://{repository}", str(clone))
+    with pytest.raises(WrongUse) as error:
+        make_sides(find_repository(clone), base="origin/main", head=None, folder=tmp_path / "versions")
+    assert error.value.key == "gate.no_such_commit"
+    git(clone, "fetch", "-q", "--depth", "1", "origin", "main:refs/remotes/origin/main")
+    before = fingerprint(clone)
+    sides = make_sides(find_repository(clone), base="origin/main", head=None, folder=tmp_path / "versions")
+    assert fingerprint(clone) == before
+    assert sides.differing == ("train.py",)
+    assert any("No common ancestor" in caveat for caveat in sides.caveats)
+
+
+def test_a_linked_worktree_is_a_repository_like_others(repository, tmp_path):
+    branched(repository)
+    linked = tmp_path / "linked"
+    git(repository, "worktree", "add", "-q", "--detach", str(linked), "work")
+    before = fingerprint(repository), fingerprint(linked)
+    sides = make_sides(find_repository(linked), base="main", head=None, folder=tmp_path / "versions")
+    assert (fingerprint(repository), fingerprint(linked)) == before
+    assert (sides.root, sides.differing) == (linked, ("train.py",))
+
+
+def test_names_that_no_one_expects(repository, tmp_path):
+    names = ["with space.py", "new\nline.py", "中文.py", '"quoted".py', os.fsdecode(b"\xff.py")]
+    for name in names:
+        (repository / name).write_text("x = 1\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "Names")
+    for name in names:
+        (repository / name).write_text("x = 2\n")
+    sides = make_sides(find_repository(repository), base="HEAD", head=None, folder=tmp_path / "versions")
+    assert set(sides.differing) == set(names)
+    base = laid_out(repository, sides.base, at=tmp_path / "as-base")
+    assert {(base / name).read_text() for name in names} == {"x = 1\n"}
+    versions = make_sides(find_repository(repository), base="HEAD", head=None, folder=tmp_path / "again")
+    assert api_fingerprint(sides) == api_fingerprint(versions)
+
+
+def test_what_is_staged_and_changed_again_counts_as_it_stands_and_the_index_stays(repository, tmp_path):
+    (repository / "train.py").write_text("print('staged')\n")
+    git(repository, "add", "train.py")
+    (repository / "train.py").write_text("print('as it stands')\n")
+    (repository / "old.py").unlink()
+    before = git(repository, "status", "--porcelain=v2"), fingerprint(repository)
+    sides = make_sides(find_repository(repository), base="HEAD", head=None, folder=tmp_path / "versions")
+    assert fingerprint(repository) == before[1]
+    assert git(repository, "status", "--porcelain=v2") == before[0]
+    head = laid_out(repository, sides.head, at=tmp_path / "as-head")
+    assert (head / "train.py").read_text() == "print('as it stands')\n"
+    assert not (head / "old.py").exists()
+
+
+def test_a_folder_in_the_place_of_a_file_and_a_file_in_that_of_a_folder(repository, tmp_path):
+    git(repository, "rm", "-q", "old.py")
+    (repository / "old.py").mkdir()
+    (repository / "old.py" / "inside.py").write_text("")
+    git(repository, "rm", "-rq", "package")
+    (repository / "package").write_text("now a file\n")
+    git(repository, "add", "-A")
+    sides = make_sides(find_repository(repository), base="HEAD", head=None, folder=tmp_path / "versions")
+    base = laid_out(repository, sides.base, at=tmp_path / "as-base")
+    head = laid_out(repository, sides.head, at=tmp_path / "as-head")
+    assert (base / "old.py").read_text() == "x = 1\n"
+    assert (base / "package" / "__init__.py").is_file()
+    assert (head / "old.py" / "inside.py").is_file()
+    assert (head / "package").read_text() == "now a file\n"
+
+
+def test_versions_are_told_apart_by_what_they_hold_and_by_their_modes(repository, tmp_path):
+    def seen(number: int) -> str:
+        folder = tmp_path / f"versions-{number}"
+        return api_fingerprint(make_sides(find_repository(repository), base="HEAD", head=None, folder=folder))
+
+    (repository / "train.py").write_text("print('head')\n")
+    first = seen(1)
+    assert seen(2) == first
+    (repository / "train.py").chmod(0o755)
+    third = seen(3)
+    (repository / "train.py").write_text("print('other')\n")
+    assert len({first, third, seen(4)}) == 3
+
+
+def test_a_monitor_that_the_repository_asks_for_is_not_started(repository, tmp_path):
+    called = tmp_path / "called"
+    hook = tmp_path / "monitor"
+    hook.write_text(f"#!/bin/sh\ntouch '{called}'\n")
+    hook.chmod(0o755)
+    git(repository, "config", "core.fsmonitor", str(hook))
+    git(repository, "status")
+    assert called.exists(), "git itself asks it"
+    called.unlink()
+    (repository / "train.py").write_text("print('head')\n")
+    make_sides(find_repository(repository), base="HEAD", head=None, folder=tmp_path / "versions")
+    assert not called.exists()

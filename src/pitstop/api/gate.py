@@ -3,33 +3,25 @@
 import statistics
 import time
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
-from pitstop.api.analysis import Analysis
-from pitstop.api.baseline import Baseline, observe_baseline
-from pitstop.api.bench import Bench
-from pitstop.api.gate_sides import Side, Sides, make_sides
-from pitstop.api.program import program_name, read_program
+from pitstop.api.gate_setup import GateSetup, resume_gate, start_gate
+from pitstop.api.gate_sides import Side
 from pitstop.api.tune import ProgressSink
-from pitstop.errors import CouldNotMeasure, ProgramFailed, WrongUse
-from pitstop.measure.git import find_repository
-from pitstop.measure.machine import read_machine
-from pitstop.measure.sandbox import describe, plan_sandbox
+from pitstop.errors import CouldNotMeasure, ProgramFailed
+from pitstop.measure.sandbox import describe
 from pitstop.messages import say
-from pitstop.records import CATEGORIES, Category, Ledger, Trial, TrialOutcome, VerdictKind
+from pitstop.records import Category, Trial, TrialOutcome, VerdictKind
 from pitstop.records.results import SCHEMA, GateMemory, GateResult, GateSide
 from pitstop.report.json import to_json
 from pitstop.report.numbers import rough_duration
-from pitstop.store import RunFolder, new_run_folder
 from pitstop.tune.gate_search import (
     BASE,
     FEWEST_PAIRS,
     HEAD,
     MOST_PAIRS,
-    GateOptions,
     GateState,
     absorb,
     begin,
@@ -38,26 +30,32 @@ from pitstop.tune.gate_search import (
     next_side,
     plan_looks,
 )
+from pitstop.tune.search_progress import Progress
 
 __all__ = ["GateRequest", "run_gate"]
 
-BUDGET_S = 300.0
-_MOST_BUSY = 1000
-_AT_LEAST = 1.2  # of the pairs that are needed: what a budget that is named as enough leaves for surprises
+_AT_LEAST = (
+    1.2  # of what is needed: a larger budget has longer windows (one hundredth of it each), and there are surprises
+)
+_TO_GO_ON_FROM = frozenset({TrialOutcome.MEASURED, TrialOutcome.BUSY})  # a failure is tried again when the gate goes on
 
 
 class GateRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user asked for. `head` None is the working tree as it is; margins are shares (0.03 is 3 %)."""
+    """What the user asked for. `head` None is the working tree as it is; margins are shares (0.03 is 3 %).
+
+    `budget_s`: None is five minutes, or for `resume` what the gate began with.
+    """
 
     command: tuple[str, ...]
     cwd: Path
     base: str | None = None
     head: str | None = None
     run_root: Path | None = None
-    budget_s: float = BUDGET_S
+    budget_s: float | None = None
     margin: float = 0.03
     memory_margin: float = 0.10
     strict: bool = False
+    resume: bool = False
     tolerate_load: bool = False
     allow_network: bool = False
     unsafe_trials: bool = False
@@ -66,118 +64,76 @@ class GateRequest(msgspec.Struct, frozen=True, kw_only=True):
 def run_gate(request: GateRequest, *, progress: ProgressSink) -> GateResult:
     """Compare head and base and keep the result in a run folder. Raises PitstopError; the repository is only read."""
     began = time.monotonic()
-    program = read_program(list(request.command), cwd=request.cwd, asked="gate")
-    repository = find_repository(request.cwd)
-    folder = new_run_folder(
-        request.run_root or request.cwd, name=f"gate-{program_name(program)}", now=datetime.now().astimezone()
-    )
-    base = repository.default_base() if request.base is None else request.base
-    sides = make_sides(repository, base=base, head=request.head, folder=folder.path / "versions")
-    if not sides.differing:
-        raise WrongUse("gate.nothing_differs", base=base)
-    plan = plan_sandbox(
-        project_root=sides.root,
-        scratch=folder.path / "scratch",
-        allow_network=request.allow_network,
-        unsafe=request.unsafe_trials,
-    )
-    progress(say("tune.protected", plan=describe(plan)), None)
-    bench = Bench(program, root=sides.root, folder=folder.path, plan=plan, tolerate_load=request.tolerate_load)
-    bench.ends_s = began + request.budget_s
-    observed = {
-        name: _observe(bench, side, name=name, budget_s=request.budget_s, progress=progress)
-        for name, side in ((BASE, sides.base), (HEAD, sides.head))
-    }
-    # A busy machine is waited for as long as the budget lasts.
-    options = GateOptions(margin=request.margin, strict=request.strict, busy_repeats=_MOST_BUSY)
-    state, trials = _run(bench, sides, observed[BASE], options=options, ends_s=bench.ends_s, progress=progress)
-    result = _result(
-        request,
-        sides,
-        state,
-        options=options,
-        observed={name: one.analysis for name, one in observed.items()},
-        trials=trials,
-        wall_s=time.monotonic() - began,
-        sandbox=describe(plan),
-        folder=folder,
-    )
-    folder.write("gate.json", to_json(result))
+    setup = resume_gate(request, progress=progress) if request.resume else start_gate(request, progress=progress)
+    spent_before_s = setup.spent_s if request.resume else 0.0
+    setup.bench.ends_s = ends_s = began + setup.budget_s - spent_before_s
+    state, trials = _run(setup, ends_s=ends_s, progress=progress)
+    result = _result(request, setup, state, trials=trials, wall_s=time.monotonic() - began + spent_before_s)
+    setup.folder.write("gate.json", to_json(result))
     return result
 
 
-def _observe(bench: Bench, side: Side, *, name: str, budget_s: float, progress: ProgressSink) -> Baseline:
-    """Look at one version for some steps. Raises the error of `observe_baseline`, with the version that it is about."""
-    progress(say("gate.phase_observe", side=say(f"gate.{name}")), None)
-    try:
-        found = observe_baseline(
-            bench, budget_s=budget_s, cpus=read_machine().cpus, change=side.change, label=f"observe-{name}"
-        )
-    except ProgramFailed as error:
-        raise ProgramFailed(
-            "gate.side_failed",
-            side=say(f"gate.{name}"),
-            why=say(error.key, **error.values),
-            program_output=error.program_output,
-        ) from error
-    except CouldNotMeasure as error:
-        raise CouldNotMeasure(
-            "gate.side_not_measured",
-            side=say(f"gate.{name}"),
-            why=say(error.key, **error.values),
-            program_output=error.program_output,
-        ) from error
-    run = found.analysis.run
-    bench.baseline_wall_s = max(bench.baseline_wall_s or 0.0, (run.ended_ns - run.started_ns) / 1e9)
-    return found
+def _run(setup: GateSetup, *, ends_s: float, progress: ProgressSink) -> tuple[GateState, int]:
+    """Run both versions by turns until the pairs decide or the time is over; returns the state and the number of runs.
 
-
-def _run(
-    bench: Bench, sides: Sides, baseline: Baseline, *, options: GateOptions, ends_s: float, progress: ProgressSink
-) -> tuple[GateState, int]:
-    """Run both versions by turns until the pairs decide or the time is over; returns the state and the number of runs."""
-    state, trials, began = begin((MOST_PAIRS,)), 0, time.monotonic()
+    Every run is in the journal before the next begins.
+    """
+    state, costs_ns = begin(setup.looks or (MOST_PAIRS,)), [trial.wall_ns for trial in setup.trials]
+    for trial in setup.trials:
+        state = absorb(state, trial, options=setup.options)
     while (side := next_side(state)) is not None:
-        cost_s = (time.monotonic() - began) / max(1, trials)
-        if trials and time.monotonic() + (2 - len(state.half)) * cost_s > ends_s:
+        if setup.looks is None and state.pairs == 1:
+            setup.looks = _looks(setup, state, left_s=ends_s - time.monotonic())
+            setup.keep_looks(setup.looks)
+            state = msgspec.structs.replace(state, looks=setup.looks)
+        cost_s = sum(costs_ns) / 1e9 / max(1, len(costs_ns))
+        left_s = max(0.0, ends_s - time.monotonic())
+        if (2 - len(state.half)) * cost_s > left_s or not left_s:
             break
-        left = rough_duration(max(0.0, ends_s - time.monotonic()))
-        progress(say("gate.phase_run", side=say(f"gate.{side}"), pair=state.pairs + 1, left=left), None)
-        trial = bench.trial(
+        phase = say("gate.phase_run", side=say(f"gate.{side}"), pair=state.pairs + 1, left=rough_duration(left_s))
+        progress(phase, _progress(setup, state, done=len(costs_ns), cost_s=cost_s, left_s=left_s))
+        trial = setup.bench.trial(
             (side,),
-            change=sides.base.change if side == BASE else sides.head.change,
-            window=baseline.window,
-            stop_after=baseline.stop_after,
+            change=setup.sides.base.change if side == BASE else setup.sides.head.change,
+            window=setup.window,
+            stop_after=setup.stop_after,
             must_compile=False,
         )
-        trials += 1
-        first = state.pairs == 0
-        state = absorb(state, trial, options=options)
-        if first and state.pairs == 1:
-            pair_ns = sum(one.wall_ns for one in (*state.base, *state.head))
-            looks = plan_looks(left_ns=(ends_s - time.monotonic()) * 1e9 + pair_ns, pair_ns=pair_ns)
-            if looks is None:
-                needed_s = time.monotonic() - began + _AT_LEAST * (FEWEST_PAIRS - 1) * pair_ns / 1e9
-                raise CouldNotMeasure("gate.too_little_time", pairs=FEWEST_PAIRS, needed=rough_duration(2 * needed_s))
-            state = msgspec.structs.replace(state, looks=looks)
-    return state, trials
+        costs_ns.append(trial.wall_ns)
+        if trial.outcome in _TO_GO_ON_FROM:
+            setup.keep(trial)
+        state = absorb(state, trial, options=setup.options)
+    return state, len(costs_ns)
 
 
-def _result(
-    request: GateRequest,
-    sides: Sides,
-    state: GateState,
-    *,
-    options: GateOptions,
-    observed: dict[str, Analysis],
-    trials: int,
-    wall_s: float,
-    sandbox: str,
-    folder: RunFolder,
-) -> GateResult:
+def _looks(setup: GateSetup, state: GateState, *, left_s: float) -> tuple[int, ...]:
+    """Return at which numbers of pairs to look, from what the first pair cost. Raises CouldNotMeasure where too few fit."""
+    pair_ns = sum(one.wall_ns for one in (*state.base, *state.head))
+    looks = plan_looks(left_ns=left_s * 1e9 + pair_ns, pair_ns=pair_ns)
+    if looks is None:
+        spent_s = setup.budget_s - left_s  # observing both versions, too
+        needed_s = _AT_LEAST * (spent_s + (FEWEST_PAIRS - 1) * pair_ns / 1e9)
+        raise CouldNotMeasure("gate.too_little_time", pairs=FEWEST_PAIRS, needed=rough_duration(needed_s))
+    return looks
+
+
+def _progress(setup: GateSetup, state: GateState, *, done: int, cost_s: float, left_s: float) -> Progress:
+    """Return how far it is, at most: the pairs may decide at a look before the last."""
+    pairs = setup.looks[-1] if setup.looks else FEWEST_PAIRS
+    runs = max(1, 2 * (pairs - state.pairs) - len(state.half))
+    return Progress(
+        done=done,
+        expected=done + runs,
+        phase="confirming",
+        eta_ns=round(min(runs * cost_s, left_s) * 1e9) if setup.looks else None,
+        spent_ns=round((setup.budget_s - left_s) * 1e9),
+    )
+
+
+def _result(request: GateRequest, setup: GateSetup, state: GateState, *, trials: int, wall_s: float) -> GateResult:
     if state.failure is not None:
         raise _failure(state.failure)
-    found = judge(state, options=options)
+    found = judge(state, options=setup.options)
     if found is None:
         key = "gate.busy" if state.invalid else "gate.too_few_pairs"
         raise CouldNotMeasure(key, pairs=state.pairs, invalid=state.invalid, needed=FEWEST_PAIRS)
@@ -187,10 +143,10 @@ def _result(
         schema=SCHEMA,
         command=request.command,
         cwd=str(request.cwd),
-        base=_side(sides.base, state.base, observed[BASE]),
-        head=_side(sides.head, state.head, observed[HEAD]),
-        differing=sides.differing,
-        caveats=sides.caveats,
+        base=_side(setup.sides.base, state.base, ledger_ns=setup.ledgers_ns[BASE]),
+        head=_side(setup.sides.head, state.head, ledger_ns=setup.ledgers_ns[HEAD]),
+        differing=setup.sides.differing,
+        caveats=setup.sides.caveats,
         verdict=found.kind.value,
         speedup=found.speedup,
         ci=found.ci,
@@ -204,8 +160,8 @@ def _result(
         invalid_trials=state.invalid,
         trials=trials,
         wall_s=wall_s,
-        sandbox=sandbox,
-        run_folder=str(folder.path),
+        sandbox=describe(setup.plan),
+        run_folder=str(setup.folder.path),
         by_sample=all(one.window_samples for one in (*state.base, *state.head)),
     )
 
@@ -229,20 +185,15 @@ def _memory(state: GateState, *, margin: float) -> tuple[GateMemory, ...]:
     return tuple(found)
 
 
-def _per_step(ledger: Ledger) -> dict[Category, int]:
-    return {name: round(ledger.categories_ns[name] / ledger.steps) for name in CATEGORIES}
-
-
-def _side(side: Side, runs: Sequence[Trial], analysis: Analysis) -> GateSide:
+def _side(side: Side, runs: Sequence[Trial], *, ledger_ns: dict[Category, int]) -> GateSide:
     times = [one.ns_per_step for one in runs if one.ns_per_step is not None]
     peaks = [one.peak_bytes for one in runs if one.peak_bytes]
     device = [one.peak_device_bytes for one in runs if one.peak_device_bytes]
-    ledger = analysis.ledger
     return GateSide(
         commit=side.commit,
         title=side.title,
         step_ns=round(statistics.fmean(times)) if times else None,
-        ledger_ns=_per_step(ledger) if ledger else {},
+        ledger_ns=ledger_ns,
         peak_bytes=max(peaks, default=None),
         peak_device_bytes=max(device, default=None),
     )

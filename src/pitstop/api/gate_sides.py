@@ -1,5 +1,6 @@
 """The two sides of a gate: what is laid over the working tree so that it is the base, or the head, at the same paths."""
 
+import hashlib
 import os
 import shutil
 from collections.abc import Iterable, Sequence
@@ -12,7 +13,7 @@ from pitstop.measure.git import Repository, is_pointer
 from pitstop.messages import say
 from pitstop.records import Change
 
-__all__ = ["Side", "Sides", "make_sides"]
+__all__ = ["Side", "Sides", "fingerprint", "make_sides"]
 
 _COMPILED = frozenset({".c", ".cc", ".cpp", ".cu", ".cuh", ".h", ".hpp", ".pyx", ".pxd", ".rs", ".f90"})
 _DEPENDENCIES = frozenset(
@@ -69,6 +70,18 @@ def make_sides(repository: Repository, *, base: str, head: str | None, folder: P
         differing=differing,
         caveats=_caveats(repository, differing, base=base, tip=tip, parted=parted),
     )
+
+
+def fingerprint(sides: Sides) -> str:
+    """Return what tells these two versions from others: their commits, and what each has at the paths that are laid or removed."""
+    found = hashlib.sha256()
+    for side in (sides.base, sides.head):
+        found.update(repr((side.commit, sorted(side.change.removed))).encode("utf-8", "surrogateescape"))
+        for path, kept in sorted(side.change.laid.items()):
+            kind, executable, content = _content(Path(kept))
+            found.update(repr((path, kind, executable, len(content))).encode("utf-8", "surrogateescape"))
+            found.update(content)
+    return found.hexdigest()
 
 
 def _side(

@@ -15,9 +15,18 @@ from pitstop.errors import PitstopError, WrongUse, full_disks_said
 from pitstop.messages import say
 from pitstop.records.results import SCHEMA, ErrorResult
 from pitstop.report.json import to_json
+from pitstop.report.markdown_text import prose
 from pitstop.report.plain import plain
 
-__all__ = ["append_file", "check_writable", "errors_as_json", "show_result", "write_file", "write_result"]
+__all__ = [
+    "append_file",
+    "check_writable",
+    "errors_as_json",
+    "errors_as_markdown",
+    "show_result",
+    "write_file",
+    "write_result",
+]
 
 _R = TypeVar("_R", bound=msgspec.Struct)
 _R_contra = TypeVar("_R_contra", bound=msgspec.Struct, contravariant=True)
@@ -53,6 +62,17 @@ def errors_as_json(json: str | None, *, run_root: Path | None) -> Iterator[None]
     except PitstopError as error:
         message = plain(say(error.key, **error.values))
         _write_json(ErrorResult(schema=SCHEMA, error=error.key, message=message, exit_code=error.exit_code), json)
+        raise
+
+
+@contextlib.contextmanager
+def errors_as_markdown(path: Path | None) -> Iterator[None]:
+    """Append the error that ends a command to the file that its report would have gone to; then let it pass."""
+    try:
+        yield
+    except PitstopError as error:
+        if path is not None:
+            append_file(path, f"## pitstop\n\n**{prose(plain(say(error.key, **error.values)))}**\n".encode())
         raise
 
 

@@ -192,7 +192,11 @@ def _git(
             environment.pop(name, None)
     try:
         done = subprocess.run(
-            ["git", "-C", str(folder), *arguments], input=given, capture_output=True, env=environment, check=False
+            ["git", "-C", str(folder), "-c", "core.fsmonitor=false", *arguments],
+            input=given,
+            capture_output=True,
+            env=environment,
+            check=False,
         )
     except FileNotFoundError as error:
         raise WrongUse("gate.no_git") from error
